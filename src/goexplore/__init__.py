@@ -1,0 +1,1 @@
+"""Go-Explore: remember promising states, first return to them, then explore."""

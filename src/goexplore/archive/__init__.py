@@ -1,0 +1,35 @@
+"""The archive of cells, their trajectories and snapshots, and how cells are selected from it."""
+
+from goexplore.archive._archive import (
+    FIELDS,
+    NEVER,
+    AddStatus,
+    Archive,
+    Best,
+    better,
+    join_bytes,
+    split_bytes,
+)
+from goexplore.archive._forest import START, Forest, Trajectory
+from goexplore.archive._selectors import SeenSelector, Selector, UniformSelector, draw, make_selector
+from goexplore.archive._snapshots import SnapshotCodec
+
+__all__ = [
+    "FIELDS",
+    "NEVER",
+    "START",
+    "AddStatus",
+    "Archive",
+    "Best",
+    "Forest",
+    "SeenSelector",
+    "Selector",
+    "SnapshotCodec",
+    "Trajectory",
+    "UniformSelector",
+    "better",
+    "draw",
+    "join_bytes",
+    "make_selector",
+    "split_bytes",
+]

@@ -1,0 +1,242 @@
+"""The archive: every cell found, the best way to it, and how often it was tried.
+
+"The Go-Explore family of algorithms" and Methods, "Exploration phase": a cell enters when it is new, and
+is replaced by a higher score, or by an equal score in fewer steps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.archive._columns import Columns
+from goexplore.archive._forest import START, Forest, Trajectory
+
+
+class AddStatus(Enum):
+    """What became of a visit that was offered to the archive."""
+
+    NEW = "new"
+    IMPROVED = "improved"
+    REJECTED = "rejected"
+
+
+def better(score: float, length: int, known_score: float, known_length: int) -> bool:
+    """The acceptance rule: a higher score, or an equal one in fewer steps."""
+    return score > known_score or (score == known_score and length < known_length)
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """A score, the steps it took, and how."""
+
+    score: float
+    length: int
+    trajectory: Trajectory
+
+
+NEVER = Best(-np.inf, np.iinfo(np.int64).max, START)
+"""No episode has ended yet."""
+
+COUNTERS = ("chosen", "seen", "steps")
+FIELDS = {
+    "score": np.float64,
+    "length": np.int64,  # agent steps from reset
+    "chunk": np.int32,
+    "offset": np.int32,
+    "chosen": np.int64,  # times selected
+    "seen": np.int64,  # rollouts that visited it, each counted once (C_seen)
+    "steps": np.int64,  # agent steps spent in it (C_steps)
+    "found": np.int32,  # iteration in which it was first found
+}
+
+
+class Archive:
+    """Cells in columns; row 0 is the start state, and rows never move.
+
+    Args:
+        action_shape: shape of one action.
+        action_dtype: dtype of one action.
+    """
+
+    def __init__(self, action_shape: tuple[int, ...], action_dtype: Any) -> None:
+        self.table = Columns(FIELDS)
+        """One row for each cell; see `FIELDS`."""
+        self.forest = Forest(action_shape, action_dtype)
+        self.keys: list[bytes] = []
+        self.snapshots: list[bytes | None] = []
+        self.end = NEVER
+        """The virtual cell for the end of an episode: the best score at which one ended."""
+        self.ends_seen = 0
+        """Rollouts that ended an episode."""
+        self._rows: dict[bytes, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def row_of(self, key: bytes) -> int | None:
+        """Returns the row of a key, or None."""
+        return self._rows.get(key)
+
+    def trajectory(self, row: int) -> Trajectory:
+        """Returns the best known way to a cell."""
+        return Trajectory(int(self.table["chunk"][row]), int(self.table["offset"][row]))
+
+    def best(self) -> Best:
+        """Returns the highest-scoring cell, the shortest among equals."""
+        scores, lengths = self.table["score"], self.table["length"]
+        candidates = np.flatnonzero(scores == scores.max())
+        row = int(candidates[np.argmin(lengths[candidates])])
+        return Best(float(scores[row]), int(lengths[row]), self.trajectory(row))
+
+    def add(
+        self,
+        key: bytes,
+        *,
+        score: float,
+        length: int,
+        trajectory: Trajectory,
+        snapshot: bytes | None,
+        iteration: int,
+    ) -> tuple[AddStatus, int]:
+        """Offers a visit; returns what became of it, and the cell's row."""
+        row = self._rows.get(key)
+        if row is None:
+            row = self.table.append(
+                score=score,
+                length=length,
+                chunk=trajectory.chunk,
+                offset=trajectory.offset,
+                chosen=0,
+                seen=0,
+                steps=0,
+                found=iteration,
+            )
+            self._rows[key] = row
+            self.keys.append(key)
+            self.snapshots.append(snapshot)
+            return AddStatus.NEW, row
+        table = self.table
+        if not better(score, length, table["score"][row], table["length"][row]):
+            return AddStatus.REJECTED, row
+        table["score"][row], table["length"][row] = score, length
+        table["chunk"][row], table["offset"][row] = trajectory
+        self.snapshots[row] = snapshot
+        return AddStatus.IMPROVED, row
+
+    def add_end(self, score: float, length: int, trajectory: Trajectory) -> AddStatus:
+        """Offers an end of episode to the virtual cell."""
+        if not better(score, length, self.end.score, self.end.length):
+            return AddStatus.REJECTED
+        status = AddStatus.NEW if self.end is NEVER else AddStatus.IMPROVED
+        self.end = Best(score, length, trajectory)
+        return status
+
+    def count(self, *, chosen: NDArray[np.int64], seen: NDArray[np.int64], steps: NDArray[np.int64]) -> None:
+        """Adds to the counters.
+
+        Args:
+            chosen: rows selected, once for each selection.
+            seen: rows visited, once for each rollout that visited them.
+            steps: (n, 2): rows, and the steps spent there.
+        """
+        np.add.at(self.table["chosen"], chosen, 1)
+        np.add.at(self.table["seen"], seen, 1)
+        np.add.at(self.table["steps"], steps[:, 0], steps[:, 1])
+
+    def reset_counters(self, rows: Iterable[int]) -> None:
+        """Zeroes the counters of cells that were found or improved (`original-code`)."""
+        where = np.fromiter(rows, np.int64)
+        for name in COUNTERS:
+            self.table[name][where] = 0
+
+    def collect(self, in_use: Iterable[Trajectory] = ()) -> dict[Trajectory, Trajectory]:
+        """Drops unreachable trajectory chunks.
+
+        Args:
+            in_use: trajectories that tasks in flight extend.
+
+        Returns:
+            The new name of each trajectory in use.
+        """
+        extra = [self.end.trajectory, *in_use]
+        chunks = np.concatenate([self.table["chunk"], np.array([t.chunk for t in extra], np.int32)])
+        offsets = np.concatenate([self.table["offset"], np.array([t.offset for t in extra], np.int32)])
+        renumbered = self.forest.collect(chunks, offsets)
+
+        def rename(old: Trajectory) -> Trajectory:
+            return old if old.chunk < 0 else Trajectory(int(renumbered[old.chunk]), old.offset)
+
+        chunk = self.table["chunk"]
+        reached = chunk >= 0
+        chunk[reached] = renumbered[chunk[reached]]
+        if self.end is not NEVER:
+            self.end = Best(self.end.score, self.end.length, rename(self.end.trajectory))
+        return {old: rename(old) for old in extra}
+
+    def digest(self) -> str:
+        """One hash over everything the search found: keys, scores, ways and counters.
+
+        Chunks are hashed as the actions they stand for, so that collecting garbage does not change it.
+        """
+        digest = hashlib.blake2b(digest_size=16)
+        for name in FIELDS:
+            if name not in ("chunk", "offset"):
+                digest.update(np.ascontiguousarray(self.table[name]).tobytes())
+        ways = [self.trajectory(row) for row in range(len(self))]
+        for key, way in zip([*self.keys, b"end"], [*ways, self.end.trajectory], strict=True):
+            digest.update(len(key).to_bytes(2, "little") + key)
+            digest.update(self.forest.actions(way).tobytes())
+        digest.update(repr((self.end.score, self.end.length, self.ends_seen)).encode())
+        return digest.hexdigest()
+
+    def save(self, *, with_snapshots: bool = True) -> dict[str, NDArray[Any]]:
+        """Returns the archive as arrays.
+
+        Args:
+            with_snapshots: leave them out where they must not be written to a file.
+        """
+        snapshots = [snapshot or b"" for snapshot in self.snapshots] if with_snapshots else [b""] * len(self)
+        return {
+            **{f"table.{name}": self.table[name] for name in FIELDS},
+            **{f"forest.{name}": array for name, array in self.forest.save().items()},
+            **join_bytes("keys", self.keys),
+            **join_bytes("snapshots", snapshots),
+            "end": np.array([self.end.score, self.end.length], np.float64),
+            "end_trajectory": np.array(self.end.trajectory, np.int64),
+            "ends_seen": np.array(self.ends_seen),
+        }
+
+    def restore(self, saved: dict[str, NDArray[Any]]) -> None:
+        """Takes over what `save` returned."""
+        self.table.replace({name: saved[f"table.{name}"] for name in FIELDS})
+        forest = {name[7:]: array for name, array in saved.items() if name.startswith("forest.")}
+        self.forest.restore(forest)
+        self.keys = split_bytes("keys", saved)
+        self._rows = {key: row for row, key in enumerate(self.keys)}
+        self.snapshots = [snapshot or None for snapshot in split_bytes("snapshots", saved)]
+        self.ends_seen = int(saved["ends_seen"])
+        score, length = saved["end"]
+        trajectory = Trajectory(*map(int, saved["end_trajectory"]))
+        self.end = Best(float(score), int(length), trajectory) if np.isfinite(score) else NEVER
+
+
+def join_bytes(name: str, parts: list[bytes]) -> dict[str, NDArray[Any]]:
+    """Many byte strings as two arrays: all bytes, and the length of each."""
+    return {
+        f"{name}.bytes": np.frombuffer(b"".join(parts), np.uint8),
+        f"{name}.lengths": np.fromiter(map(len, parts), np.int64, len(parts)),
+    }
+
+
+def split_bytes(name: str, saved: dict[str, NDArray[Any]]) -> list[bytes]:
+    """The inverse of `join_bytes`."""
+    joined = saved[f"{name}.bytes"].tobytes()
+    ends = np.cumsum(saved[f"{name}.lengths"]).tolist()
+    return [joined[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]

@@ -1,0 +1,74 @@
+"""Which cells to return to (Methods, "Exploration phase")."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.archive._archive import Archive
+from goexplore.errors import InputError
+from goexplore.plugins import load_object
+
+
+class Selector(Protocol):
+    """Gives every cell a weight; cells are drawn with probability proportional to it.
+
+    A selector of your own is a class with this one method. It must depend on the archive alone, or
+    the same seed will not give the same run after a resume.
+    """
+
+    def weights(self, archive: Archive) -> NDArray[np.float64]:
+        """Returns a weight of at least 0 for each row of the archive."""
+
+
+class SeenSelector:
+    """W = 1 / sqrt(C_seen + 1): prefers cells that few rollouts have visited (Extended Data Table 1a)."""
+
+    def weights(self, archive: Archive) -> NDArray[np.float64]:
+        """Computes W for all cells at once."""
+        return 1.0 / np.sqrt(archive.table["seen"] + 1.0)
+
+
+class UniformSelector:
+    """Every cell alike."""
+
+    def weights(self, archive: Archive) -> NDArray[np.float64]:
+        """Ones."""
+        return np.ones(len(archive))
+
+
+SELECTORS: dict[str, type[Selector]] = {"seen": SeenSelector, "uniform": UniformSelector}
+
+
+def make_selector(selector: str | Selector) -> Selector:
+    """Returns the selector of that name ("seen", "uniform", `package.module:name`), or the object itself."""
+    if not isinstance(selector, str):
+        return selector
+    if selector in SELECTORS:
+        return SELECTORS[selector]()
+    if ":" not in selector:
+        raise InputError(
+            f"selector {selector!r}: expected {', '.join(SELECTORS)} or package.module:name of your own"
+        )
+    found = load_object(selector, what="selector")
+    made: Selector = found() if isinstance(found, type) else found
+    return made
+
+
+def draw(weights: NDArray[np.float64], rng: np.random.Generator, count: int) -> NDArray[np.int64]:
+    """Draws `count` rows with replacement, in proportion to their weights.
+
+    Raises:
+        InputError: a weight is negative or not a number, or all are 0.
+    """
+    cumulative = np.cumsum(weights)
+    total = cumulative[-1]
+    if not np.isfinite(total) or total <= 0 or weights.min() < 0:
+        raise InputError(
+            "the selector returned weights that cannot be drawn from: expected finite numbers of at least 0,"
+            " and not all 0"
+        )
+    rows = np.searchsorted(cumulative, rng.random(count) * total, side="right")
+    return np.minimum(rows, len(weights) - 1)

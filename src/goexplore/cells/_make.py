@@ -1,0 +1,82 @@
+"""Cell functions by name, as the command line and run folders write them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+from goexplore.cells._downscale import Downscale
+from goexplore.cells._features import Callback, RamFeatures, WholeObservation
+from goexplore.cells._protocol import CellFunction
+from goexplore.errors import InputError
+from goexplore.plugins import load_object
+
+FORMS = (
+    "downscale[:WxHxD], observation[:SIZE], ram:NAME=BYTE[/SIZE],..., or package.module:name of your own"
+)
+
+
+def make_cells(cells: str | CellFunction | Callable[..., Any]) -> CellFunction:
+    """Builds a cell function from its name, an object or a plain function.
+
+    Raises:
+        InputError: the name has none of the known forms, or the object is not a cell function.
+    """
+    if isinstance(cells, CellFunction):
+        return cells
+    if isinstance(cells, str):
+        return _named(cells)
+    if inspect.isclass(cells) and issubclass(cells, CellFunction):
+        return cells()
+    if callable(cells):
+        return Callback(cells, takes_env=_takes_env(cells))
+    raise InputError(f"cells: got a {type(cells).__name__}; expected a function, a CellFunction, or {FORMS}")
+
+
+def _named(name: str) -> CellFunction:
+    if match := re.fullmatch(r"downscale(?::(\d+)x(\d+)x(\d+))?", name):
+        return Downscale(*map(int, match.groups())) if match[1] else Downscale()
+    if match := re.fullmatch(r"observation(?::([\d.]+))?", name):
+        try:
+            return WholeObservation(float(match[1]) if match[1] else None)
+        except ValueError as error:
+            raise InputError(f"cells {name!r}: {match[1]} is not a number") from error
+    if name.startswith("ram:"):
+        return RamFeatures(_ram_places(name))
+    if ":" in name and not name.startswith(("downscale:", "observation:")):
+        return make_cells(load_object(name, what="cells"))
+    raise InputError(f"cells {name!r}: expected {FORMS}")
+
+
+def _ram_places(name: str) -> dict[str, tuple[int, float]]:
+    places = {}
+    for part in name.removeprefix("ram:").split(","):
+        match = re.fullmatch(r"(\w+)=(\d+)(?:/(\d+))?", part)
+        if match is None:
+            raise InputError(
+                f"cells {name!r}: {part!r} should look like x=42/8 (feature x is RAM byte 42, by eights)"
+            )
+        places[match[1]] = (int(match[2]), float(match[3] or 1))
+    return places
+
+
+def _takes_env(function: Callable[..., Any]) -> bool:
+    """Whether a function wants the environment too; decided by its required positional arguments."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = [
+        parameter
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        and parameter.default is parameter.empty
+    ]
+    if len(positional) not in (1, 2):
+        raise InputError(
+            f"the cell function {getattr(function, '__name__', function)!r} takes {len(positional)} arguments;"
+            " expected (observation) or (observation, env)"
+        )
+    return len(positional) == 2

@@ -1,0 +1,24 @@
+"""Environments that can be saved and put back: Atari, any Gymnasium environment, and small toys."""
+
+from goexplore.envs import toys
+from goexplore.envs._actions import ActionSpace
+from goexplore.envs._atari import KNOWN_BROKEN_ROUND_TRIPS, AtariEnv, atari_games
+from goexplore.envs._gymnasium import GymnasiumEnv
+from goexplore.envs._make import EnvSpec, env_spec, make_env, resolved
+from goexplore.envs._protocol import RestorableEnv, SnapshotKind
+
+toys.register()
+
+__all__ = [
+    "KNOWN_BROKEN_ROUND_TRIPS",
+    "ActionSpace",
+    "AtariEnv",
+    "EnvSpec",
+    "GymnasiumEnv",
+    "RestorableEnv",
+    "SnapshotKind",
+    "atari_games",
+    "env_spec",
+    "make_env",
+    "resolved",
+]

@@ -1,0 +1,82 @@
+"""Action spaces as the engine stores and samples them: one array row for each action."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ActionSpace:
+    """A discrete or continuous action space.
+
+    Discrete actions are counts of choices per component; continuous ones are boxes. Trajectories store
+    actions as an array of shape (steps, *shape) and of this dtype.
+    """
+
+    shape: tuple[int, ...]
+    """() for a single discrete action, (k,) and so on otherwise."""
+    dtype: np.dtype[Any]
+    low: NDArray[Any]
+    """Smallest value of each component, shape `shape`."""
+    high: NDArray[Any]
+    """Largest value of each component (inclusive), shape `shape`."""
+    discrete: bool
+
+    @classmethod
+    def of_choices(cls, count: int, *, start: int = 0) -> ActionSpace:
+        """A single discrete action in start..start+count-1."""
+        dtype = np.dtype(np.uint8) if start >= 0 and start + count <= 256 else np.dtype(np.int64)
+        return cls((), dtype, np.array(start, dtype), np.array(start + count - 1, dtype), True)
+
+    @classmethod
+    def from_gymnasium(cls, space: gym.Space[Any]) -> ActionSpace:
+        """Converts a Gymnasium space.
+
+        Raises:
+            InputError: the space is a Dict, Tuple, Text, ... or an unbounded box.
+        """
+        if isinstance(space, gym.spaces.Discrete):
+            return cls.of_choices(int(space.n), start=int(space.start))
+        if isinstance(space, gym.spaces.MultiDiscrete):
+            start = np.asarray(space.start, np.int64)
+            return cls(space.nvec.shape, np.dtype(np.int64), start, start + space.nvec - 1, True)
+        if isinstance(space, gym.spaces.MultiBinary):
+            shape = tuple(space.shape)
+            return cls(
+                shape, np.dtype(np.uint8), np.zeros(shape, np.uint8), np.ones(shape, np.uint8), True
+            )
+        if isinstance(space, gym.spaces.Box):
+            if not space.is_bounded("both"):
+                raise InputError(
+                    f"the action space {space} is unbounded, and random exploration needs limits: wrap the"
+                    " environment in gymnasium.wrappers.RescaleAction or ClipAction with finite bounds"
+                )
+            return cls(
+                space.shape,
+                np.dtype(space.dtype),
+                space.low,
+                space.high,
+                np.issubdtype(space.dtype, np.integer),
+            )
+        raise InputError(
+            f"the action space {space} is not supported: expected Discrete, MultiDiscrete, MultiBinary or Box;"
+            " flatten it with a wrapper"
+        )
+
+    def sample(self, rng: np.random.Generator, count: int) -> NDArray[Any]:
+        """Draws `count` uniform actions, shape (count, *shape)."""
+        size = (count, *self.shape)
+        if self.discrete:
+            return rng.integers(self.low, self.high, size=size, endpoint=True).astype(self.dtype)
+        return rng.uniform(self.low, self.high, size=size).astype(self.dtype)
+
+    def to_env(self, row: Any) -> Any:
+        """Turns a stored row into what the environment's `step` takes: an int, or an array."""
+        return int(row) if self.discrete and self.shape == () else np.asarray(row, self.dtype)

@@ -1,0 +1,53 @@
+"""The worker process: `python -m goexplore.executors._worker FD`.
+
+A program of its own rather than a `multiprocessing` child, so that a user's script needs no
+`if __name__ == "__main__"` guard and a notebook works as well. FD is its end of a pipe to the parent;
+when that closes, whatever became of the parent, the worker leaves.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from multiprocessing.connection import Connection
+from typing import Any
+
+# One process for each core is the parallelism; a BLAS with threads of its own would only slow it down.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
+
+def main() -> None:
+    """Serves rollouts until the parent goes away."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    with Connection(int(sys.argv[1])) as connection:
+        try:
+            _serve(connection)
+        except (EOFError, ConnectionError):
+            pass  # the parent is gone
+
+
+def _serve(connection: Connection[Any, Any]) -> None:
+    from goexplore.errors import GoExploreError
+    from goexplore.explore import Roller
+
+    try:
+        roller = Roller(connection.recv())
+        connection.send(("ready", None))
+        while True:
+            updates, tasks = connection.recv()
+            for update in updates:
+                roller.known.apply(update)
+            connection.send(("results", [roller.run(task) for task in tasks]))
+    except GoExploreError as error:
+        connection.send(("error", error))
+    except (EOFError, ConnectionError):
+        raise
+    except Exception:
+        connection.send(("crash", traceback.format_exc()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""The numbers of the exploration phase, with their units and sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from goexplore.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorationConfig:
+    """Settings of the exploration phase. The defaults are the paper's for Atari."""
+
+    batch_size: int = 100
+    """Cells selected in each iteration. Paper: 100 (Methods, "Exploration phase"). More keeps more workers busy
+    between two merges; fewer lets a discovery be used sooner."""
+    explore_steps: int = 100
+    """Agent steps explored from each selected cell. Paper: 100 on Atari, 30 in robotics (Methods,
+    "Exploration phase")."""
+    repeat_probability: float = 0.95
+    """Probability of repeating the previous action. Paper: 0.95 on Atari, 0.90 in robotics. Higher goes
+    further in one direction."""
+    selector: str = "seen"
+    """How cells are selected: seen (W = 1/sqrt(C_seen + 1), Extended Data Table 1a), uniform, or
+    package.module:name."""
+    explorer: str = "random"
+    """How to explore: random (with repetition), pure-random (without), or package.module:name."""
+    reset_counters_on_improvement: bool = False
+    """Zero a cell's counters whenever it is found or improved. Paper: not mentioned; the authors' Atari
+    scripts do so, which sends every improved cell back to full weight."""
+    pipelined: bool = False
+    """Select batch k + 1 before batch k is merged, so that workers never wait for the merge. Still one seed,
+    one archive, but not the same archive as without. Worth it from some ten workers on."""
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise InputError(f"batch_size {self.batch_size}: expected at least 1")
+        if self.explore_steps < 1:
+            raise InputError(f"explore_steps {self.explore_steps}: expected at least 1")
+        if not 0 <= self.repeat_probability < 1:
+            raise InputError(
+                f"repeat_probability {self.repeat_probability}: expected at least 0 and less than 1"
+            )
+
+
+PRESETS = {
+    "paper": ExplorationConfig(),
+    "original-code": ExplorationConfig(reset_counters_on_improvement=True),
+    "laptop": ExplorationConfig(reset_counters_on_improvement=True),
+    "tiny": ExplorationConfig(batch_size=10, explore_steps=20, repeat_probability=0.8),
+}
+"""`paper`: as published. `original-code`: as the authors' scripts ran. `laptop`: a few cores. `tiny`: tests."""
+
+
+def preset(name: str, **changes: Any) -> ExplorationConfig:
+    """Returns a preset with some fields changed; changes that are None are ignored.
+
+    Raises:
+        InputError: there is no such preset or field, or a value is out of range.
+    """
+    if name not in PRESETS:
+        raise InputError(f"preset {name!r}: expected one of {', '.join(PRESETS)}")
+    known = {field.name for field in fields(ExplorationConfig)}
+    if unknown := set(changes) - known:
+        raise InputError(f"unknown setting {', '.join(sorted(unknown))}: expected one of {', '.join(sorted(known))}")
+    base = PRESETS[name]
+    values = {field: getattr(base, field) for field in known}
+    return ExplorationConfig(
+        **values | {field: value for field, value in changes.items() if value is not None}
+    )

@@ -1,0 +1,76 @@
+"""How to act after returning to a cell (Methods, "Exploration phase")."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from goexplore.envs import ActionSpace
+from goexplore.errors import InputError
+from goexplore.plugins import load_object
+
+
+class Explorer(Protocol):
+    """Chooses actions after the return. All randomness comes from the generator it is given.
+
+        explorer.begin(rng, action_space, observation, steps)
+        for _ in range(steps):
+            action = explorer.act(observation)
+            observation, ... = env.step(action)
+
+    One explorer serves many rollouts: `begin` forgets the one before.
+    """
+
+    def begin(
+        self, rng: np.random.Generator, action_space: ActionSpace, observation: Any, steps: int
+    ) -> None:
+        """Prepares for a rollout of at most `steps` steps."""
+
+    def act(self, observation: Any) -> Any:
+        """Returns the next action: an int, or an array of the action space's shape."""
+
+
+class RandomExplorer:
+    """Uniform random actions, each repeated with a fixed probability.
+
+    Args:
+        repeat_probability: probability of taking the previous action again. 0 is pure random.
+    """
+
+    def __init__(self, repeat_probability: float = 0.95) -> None:
+        self._repeat_probability = repeat_probability
+        self._actions: list[Any] = []
+
+    def begin(
+        self, rng: np.random.Generator, action_space: ActionSpace, observation: Any, steps: int
+    ) -> None:
+        """Draws the whole rollout at once; the action that led to the cell is not continued."""
+        fresh = action_space.sample(rng, steps)
+        renew = rng.random(steps) >= self._repeat_probability
+        renew[0] = True
+        drawn_at = np.maximum.accumulate(np.where(renew, np.arange(steps), 0))
+        actions = fresh[drawn_at]
+        scalars = action_space.discrete and action_space.shape == ()
+        self._actions = (actions.tolist() if scalars else list(actions))[::-1]
+
+    def act(self, observation: Any) -> Any:
+        """Returns the next of the drawn actions."""
+        return self._actions.pop()
+
+
+def make_explorer(explorer: str | Explorer, *, repeat_probability: float) -> Explorer:
+    """Returns the explorer of that name ("random", "pure-random", `package.module:name`), or the object."""
+    if not isinstance(explorer, str):
+        return explorer
+    if explorer == "random":
+        return RandomExplorer(repeat_probability)
+    if explorer == "pure-random":
+        return RandomExplorer(0.0)
+    if ":" not in explorer:
+        raise InputError(
+            f"explorer {explorer!r}: expected random, pure-random or package.module:name of your own"
+        )
+    found = load_object(explorer, what="explorer")
+    made: Explorer = found() if isinstance(found, type) else found
+    return made

@@ -1,0 +1,234 @@
+"""The exploration loop: select, return, explore, update (paper, "The Go-Explore family of algorithms").
+
+    loop = ExplorationLoop(archive, selector, config=config, seed=0)
+    executor.open(worker_spec, loop.everything)
+    while loop.frames < budget:
+        executor.submit(loop.ask())          # select cells; workers return to them and explore
+        loop.tell(executor.collect())        # merge what they found, in task order
+        executor.publish(loop.news())        # so that workers know what is worth a snapshot
+
+Results merge in task order and every task has its own random generator, so that one seed gives one
+archive, however many workers there are and however often the run is stopped.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.archive import (
+    AddStatus,
+    Archive,
+    Selector,
+    Trajectory,
+    draw,
+    join_bytes,
+    make_selector,
+    split_bytes,
+)
+from goexplore.errors import InputError
+from goexplore.explore._config import ExplorationConfig
+from goexplore.explore._tasks import RolloutResult, Task, Update
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSummary:
+    """What one iteration brought."""
+
+    iteration: int
+    steps: int
+    return_steps: int
+    new_cells: int
+    improved_cells: int
+    ends: int
+
+
+class ExplorationLoop:
+    """Asks for rollouts and merges what they found.
+
+    Args:
+        archive: holds at least the start cell.
+        selector: name or object; see `goexplore.archive.Selector`.
+        config: the settings.
+        seed: the run's seed.
+        frames_per_step: raw frames for each agent step.
+    """
+
+    def __init__(
+        self,
+        archive: Archive,
+        selector: str | Selector = "seen",
+        *,
+        config: ExplorationConfig,
+        seed: int = 0,
+        frames_per_step: int = 1,
+    ) -> None:
+        self.archive, self.config, self.seed, self.frames_per_step = archive, config, seed, frames_per_step
+        self.iteration = 0
+        """Batches merged."""
+        self.steps = 0
+        """Agent steps explored."""
+        self.return_steps = 0
+        """Agent steps replayed to return to cells; not part of `steps`."""
+        self._selector = make_selector(selector)
+        self._pending: deque[list[Task]] = deque()
+        self._asked = 0
+        self._news = Update()
+
+    @property
+    def frames(self) -> int:
+        """Raw simulator frames explored: the paper's unit."""
+        return self.steps * self.frames_per_step
+
+    def ask(self) -> list[Task]:
+        """Selects a batch of cells, and notes of each what it is now."""
+        seed = np.random.SeedSequence(self.seed, spawn_key=(self._asked, 0))
+        weights = self._selector.weights(self.archive)
+        if weights.shape != (len(self.archive),):
+            raise InputError(
+                f"the selector returned weights of shape {weights.shape}; expected ({len(self.archive)},)"
+            )
+        rows = draw(weights, np.random.default_rng(seed), self.config.batch_size).tolist()
+        tasks = [self._task(index, row) for index, row in enumerate(rows)]
+        self._asked += 1
+        self._pending.append(tasks)
+        return tasks
+
+    def tell(self, results: Sequence[RolloutResult]) -> BatchSummary:
+        """Merges the results of the oldest batch asked for, in task order."""
+        tasks = self._pending.popleft()
+        archive, first_new_row, changed = self.archive, len(self.archive), []
+        chosen, seen, steps = [], [], []
+        for task, result in zip(tasks, results, strict=True):
+            rows = self._merge(task, result, changed)
+            visited = np.concatenate([result.known, np.array(rows, np.int64).reshape(-1, 2)])
+            chosen.append(task.row)
+            seen.append(visited[visited[:, 0] != task.row, 0])  # the start cell counts once, below
+            steps.append(visited)
+        chosen_rows = np.array(chosen, np.int64)
+        archive.count(
+            chosen=chosen_rows, seen=np.concatenate([chosen_rows, *seen]), steps=np.concatenate(steps)
+        )
+        if self.config.reset_counters_on_improvement:
+            archive.reset_counters(changed)
+        explored = sum(result.steps for result in results)
+        replayed = sum(result.return_steps for result in results)
+        ends = sum(result.end is not None for result in results)
+        archive.ends_seen += ends
+        self.iteration += 1
+        self.steps += explored
+        self.return_steps += replayed
+        self._news = Update.since(archive, first_new_row, changed)
+        new_cells = len(archive) - first_new_row
+        if archive.forest.wants_collection():
+            self._collect()
+        return BatchSummary(
+            iteration=self.iteration,
+            steps=explored,
+            return_steps=replayed,
+            new_cells=new_cells,
+            improved_cells=len(self._news.rows) - new_cells,
+            ends=ends,
+        )
+
+    def news(self) -> Update:
+        """What the last `tell` changed."""
+        return self._news
+
+    def everything(self) -> Update:
+        """The whole archive as news, for workers that know nothing yet."""
+        return Update.since(self.archive, 0, [])
+
+    def _task(self, index: int, row: int) -> Task:
+        table = self.archive.table
+        return self._with_return(
+            Task(
+                iteration=self._asked,
+                index=index,
+                row=row,
+                score=float(table["score"][row]),
+                length=int(table["length"][row]),
+                trajectory=self.archive.trajectory(row),
+                snapshot=self.archive.snapshots[row],
+            )
+        )
+
+    def _with_return(self, task: Task) -> Task:
+        """Adds the actions to replay where there is no snapshot to restore."""
+        if task.snapshot is None and task.length:
+            task.actions = self.archive.forest.actions(task.trajectory)
+        return task
+
+    def _merge(self, task: Task, result: RolloutResult, changed: list[int]) -> list[tuple[int, int]]:
+        """Offers a rollout's candidates to the archive; returns (row, steps) of each."""
+        archive, visited = self.archive, []
+        chunk = archive.forest.add(task.trajectory, result.actions) if len(result.actions) else -1
+        for candidate in result.candidates:
+            status, row = archive.add(
+                candidate.key,
+                score=candidate.score,
+                length=task.length + candidate.step,
+                trajectory=Trajectory(chunk, candidate.step),
+                snapshot=candidate.snapshot,
+                iteration=self.iteration,
+            )
+            if status is not AddStatus.REJECTED:
+                changed.append(row)
+            visited.append((row, candidate.steps))
+        if result.end is not None:
+            score, step = result.end
+            archive.add_end(score, task.length + step, Trajectory(chunk, step))
+        if result.start_snapshot is not None and archive.trajectory(task.row) == task.trajectory:
+            archive.snapshots[task.row] = result.start_snapshot
+        return visited
+
+    def _collect(self) -> None:
+        """Drops trajectories that nothing needs any more; tasks in flight still need theirs."""
+        renamed = self.archive.collect(task.trajectory for tasks in self._pending for task in tasks)
+        for tasks in self._pending:
+            for task in tasks:
+                task.trajectory = renamed[task.trajectory]
+
+    def save(self, *, with_snapshots: bool = True) -> dict[str, NDArray[Any]]:
+        """Returns everything the rest of the run depends on, as arrays.
+
+        Args:
+            with_snapshots: leave them out where they must not be written to a file; their cells are then
+                reached by replay.
+        """
+        pending = [task for tasks in self._pending for task in tasks]
+        counters = [self.iteration, self.steps, self.return_steps, self._asked, len(self._pending)]
+        snapshots = [(task.snapshot if with_snapshots else None) or b"" for task in pending]
+        return {
+            **self.archive.save(with_snapshots=with_snapshots),
+            "loop.counters": np.array(counters, np.int64),
+            "loop.pending": np.array(
+                [(t.iteration, t.index, t.row, t.length, *t.trajectory) for t in pending], np.int64
+            ).reshape(-1, 6),
+            "loop.pending_scores": np.array([task.score for task in pending], np.float64),
+            **join_bytes("loop.pending_snapshots", snapshots),
+        }
+
+    def restore(self, saved: dict[str, NDArray[Any]]) -> list[list[Task]]:
+        """Takes over what `save` returned; returns the batches that were in flight, to submit again."""
+        self.archive.restore(saved)
+        self.iteration, self.steps, self.return_steps, self._asked, batches = saved["loop.counters"].tolist()
+        tasks = []
+        for numbers, score, snapshot in zip(
+            saved["loop.pending"].tolist(),
+            saved["loop.pending_scores"].tolist(),
+            split_bytes("loop.pending_snapshots", saved),
+            strict=True,
+        ):
+            iteration, index, row, length, chunk, offset = numbers
+            task = Task(iteration, index, row, score, length, Trajectory(chunk, offset), snapshot or None)
+            tasks.append(self._with_return(task))
+        size = len(tasks) // max(1, batches)
+        self._pending = deque(tasks[at : at + size] for at in range(0, len(tasks), size))
+        self._news = Update()
+        return list(self._pending)

@@ -1,0 +1,167 @@
+"""First return, then explore: one task, as a pure function of what it is given.
+
+Paper, "The Go-Explore family of algorithms", steps b to d.
+"""
+
+from __future__ import annotations
+
+import math
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goexplore.archive import SnapshotCodec
+from goexplore.cells import CellFunction, make_cells
+from goexplore.envs import EnvSpec, RestorableEnv, make_env
+from goexplore.errors import GoExploreError, InputError
+from goexplore.explore._config import ExplorationConfig
+from goexplore.explore._explorers import Explorer, make_explorer
+from goexplore.explore._tasks import Candidate, KnownCells, RolloutResult, Task
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSpec:
+    """Everything a worker needs to run rollouts; crosses processes."""
+
+    env: EnvSpec
+    cells: Any
+    """Name or object, for `make_cells`."""
+    explorer: Any
+    """Name or object, for `make_explorer`."""
+    config: ExplorationConfig
+    seed: int
+    snapshot_reference: bytes
+    """Reference of the snapshot codec."""
+
+
+class Roller:
+    """Runs tasks on one environment. Every worker has one."""
+
+    def __init__(self, spec: WorkerSpec) -> None:
+        self._env: RestorableEnv = make_env(spec.env)
+        self._cells: CellFunction = make_cells(spec.cells)
+        self._explorer: Explorer = make_explorer(
+            spec.explorer, repeat_probability=spec.config.repeat_probability
+        )
+        self._codec = SnapshotCodec(spec.snapshot_reference)
+        self._explore_steps, self._seed = spec.config.explore_steps, spec.seed
+        self.known = KnownCells()
+
+    def run(self, task: Task) -> RolloutResult:
+        """Returns to the task's cell, explores, and reports the distinct cells it went through."""
+        env, cells, explorer, known = self._env, self._cells, self._explorer, self.known
+        observation = self._return_to(task)
+        start_snapshot = self._snapshot() if task.snapshot is None and task.length else None
+        explorer.begin(task.rng(self._seed), env.action_space, observation, self._explore_steps)
+        score, step, end = task.score, 0, None
+        actions: list[Any] = []
+        visits: dict[bytes, _Visit] = {}
+        while step < self._explore_steps and end is None:
+            action = explorer.act(observation)
+            observation, reward, terminated, truncated, _ = env.step(action)
+            step += 1
+            actions.append(action)
+            if not math.isfinite(reward):
+                raise InputError(
+                    f"the environment returned the reward {reward} (at step {task.length + step}, action {action});"
+                    " expected a finite number"
+                )
+            score += reward
+            if terminated or truncated:
+                end = (score, step)
+                break
+            key = cell_key(cells, observation, env)
+            visit = visits.get(key)
+            if visit is None:
+                visit = visits[key] = _Visit(known.rows.get(key))
+            visit.steps += 1
+            if score > visit.score:  # within a rollout only a higher score can beat an earlier visit
+                visit.score = score
+                if known.could_improve(visit.row, score, task.length + step):
+                    visit.candidate = Candidate(key, score, step, self._snapshot())
+        return self._reduced(task, visits, end, actions, start_snapshot)
+
+    def _return_to(self, task: Task) -> Any:
+        if task.snapshot is not None:
+            env_snapshot, cell_state = self._codec.decode(task.snapshot)
+            self._cells.load(cell_state)
+            return self._env.restore(env_snapshot)
+        observation = start_episode(self._env, self._cells)
+        for row in () if task.actions is None else task.actions:
+            observation = self._env.step(self._env.action_space.to_env(row))[0]
+            cell_key(self._cells, observation, self._env)
+        return observation
+
+    def _snapshot(self) -> bytes | None:
+        return self._codec.encode(self._env.snapshot(), self._cells.save())
+
+    def _reduced(
+        self,
+        task: Task,
+        visits: dict[bytes, _Visit],
+        end: tuple[float, int] | None,
+        actions: list[Any],
+        start_snapshot: bytes | None,
+    ) -> RolloutResult:
+        known, candidates = [], []
+        for visit in visits.values():
+            if visit.candidate is None:
+                known.append((visit.row, visit.steps))
+            else:
+                visit.candidate.steps = visit.steps
+                candidates.append(visit.candidate)
+        useful = max((candidate.step for candidate in candidates), default=0)
+        if end is not None and self.known.end_could_improve(end[0], task.length + end[1]):
+            useful = end[1]
+        space = self._env.action_space
+        return RolloutResult(
+            steps=len(actions),
+            return_steps=task.length if task.snapshot is None else 0,
+            known=np.array(known, np.int64).reshape(-1, 2),
+            candidates=candidates,
+            end=end,
+            actions=np.array(actions[:useful], space.dtype).reshape(useful, *space.shape),
+            start_snapshot=start_snapshot,
+        )
+
+
+class _Visit:
+    """A cell's visits in one rollout."""
+
+    __slots__ = ("candidate", "row", "score", "steps")
+
+    def __init__(self, row: int | None) -> None:
+        self.row = row
+        self.steps = 0
+        self.score = -math.inf
+        self.candidate: Candidate | None = None
+
+
+def start_episode(env: RestorableEnv, cells: CellFunction) -> Any:
+    """Resets both, and lets the cell function see the first observation."""
+    cells.reset()
+    observation = env.reset()
+    cell_key(cells, observation, env)
+    return observation
+
+
+def cell_key(cells: CellFunction, observation: Any, env: RestorableEnv) -> bytes:
+    """Asks the cell function for a key.
+
+    Raises:
+        InputError: it raised something, or returned something other than bytes.
+    """
+    try:
+        key = cells.key(observation, env)
+    except GoExploreError:
+        raise
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise InputError(
+            f"the cell function raised {type(error).__name__}: {error} (line {place.lineno} of {place.filename})"
+        ) from error
+    if type(key) is not bytes:
+        raise InputError(f"the cell function returned a {type(key).__name__}; expected bytes")
+    return key

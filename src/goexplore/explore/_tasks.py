@@ -1,0 +1,129 @@
+"""What travels between the loop and the workers: tasks out, results back, and news of the archive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.archive import NEVER, Archive, Trajectory, better
+
+
+@dataclass(slots=True)
+class Task:
+    """One cell to return to and explore from, as it stood when it was selected.
+
+    A batch may replace the cell while this task runs; what the task extends stays what is written here.
+    """
+
+    iteration: int
+    index: int
+    """Place in the batch."""
+    row: int
+    score: float
+    length: int
+    trajectory: Trajectory
+    snapshot: bytes | None
+    """Encoded snapshot, or None: then `actions` lead there from reset."""
+    actions: NDArray[Any] | None = None
+    """Actions from reset, where there is no snapshot."""
+
+    def rng(self, run_seed: int) -> np.random.Generator:
+        """The task's own generator, from the run's seed and its place in the run."""
+        return np.random.default_rng(
+            np.random.SeedSequence(run_seed, spawn_key=(self.iteration, 1 + self.index))
+        )
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A visit that may enter the archive: the best of its cell in this rollout."""
+
+    key: bytes
+    score: float
+    step: int
+    """Steps after the return at which it was reached; the first is 1."""
+    snapshot: bytes | None
+    steps: int = 0
+    """Steps the rollout spent in the cell."""
+
+
+@dataclass(slots=True)
+class RolloutResult:
+    """A rollout reduced to its distinct cells."""
+
+    steps: int
+    """Agent steps explored."""
+    return_steps: int
+    """Agent steps replayed to return; 0 when a snapshot was restored."""
+    known: NDArray[np.int64]
+    """(n, 2): rows of visited cells that are no candidates, and the steps spent in each."""
+    candidates: list[Candidate]
+    end: tuple[float, int] | None
+    """Score and step of the end of episode, if it ended."""
+    actions: NDArray[Any]
+    """Actions taken, up to the last candidate (or the end, if that may be a new best)."""
+    start_snapshot: bytes | None = None
+    """A snapshot of the start, where the task came without one and one could be taken."""
+
+
+@dataclass(slots=True)
+class Update:
+    """What changed in the archive: the rows that were added or improved."""
+
+    new_keys: list[bytes] = field(default_factory=list)
+    """Keys of the rows added, in row order."""
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    lengths: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    end: tuple[float, int] = (NEVER.score, NEVER.length)
+
+    @classmethod
+    def since(cls, archive: Archive, first_new_row: int, changed: list[int]) -> Update:
+        """Collects rows from `first_new_row` on, and `changed` ones before it."""
+        old = np.array(sorted({row for row in changed if row < first_new_row}), np.int64)
+        rows = np.concatenate([old, np.arange(first_new_row, len(archive))])
+        return cls(
+            new_keys=archive.keys[first_new_row:],
+            rows=rows,
+            scores=archive.table["score"][rows],
+            lengths=archive.table["length"][rows],
+            end=(archive.end.score, archive.end.length),
+        )
+
+
+class KnownCells:
+    """A worker's read-only view of the archive: enough to tell which visits are worth a snapshot.
+
+    It may lag behind the archive without harm, because a cell only ever gets better: an old view lets
+    through a few candidates too many, and the merge rejects them.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[bytes, int] = {}
+        self._scores: list[float] = []
+        self._lengths: list[int] = []
+        self._end = (NEVER.score, NEVER.length)
+
+    def apply(self, update: Update) -> None:
+        """Takes up what changed."""
+        first = len(self._scores)
+        for row, key in enumerate(update.new_keys, first):
+            self.rows[key] = row
+        self._scores.extend([0.0] * len(update.new_keys))
+        self._lengths.extend([0] * len(update.new_keys))
+        for row, score, length in zip(
+            update.rows.tolist(), update.scores.tolist(), update.lengths.tolist(), strict=True
+        ):
+            self._scores[row], self._lengths[row] = score, length
+        self._end = update.end
+
+    def could_improve(self, row: int | None, score: float, length: int) -> bool:
+        """Whether a visit could enter the archive."""
+        return row is None or better(score, length, self._scores[row], self._lengths[row])
+
+    def end_could_improve(self, score: float, length: int) -> bool:
+        """Whether an end of episode could be a new best."""
+        return better(score, length, *self._end)
