@@ -238,5 +238,6 @@ def join_bytes(name: str, parts: list[bytes]) -> dict[str, NDArray[Any]]:
 def split_bytes(name: str, saved: dict[str, NDArray[Any]]) -> list[bytes]:
     """The inverse of `join_bytes`."""
     joined = saved[f"{name}.bytes"].tobytes()
-    ends = np.cumsum(saved[f"{name}.lengths"]).tolist()
-    return [joined[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    ends = np.cumsum(saved[f"{name}.lengths"])
+    starts = ends - saved[f"{name}.lengths"]
+    return [joined[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]

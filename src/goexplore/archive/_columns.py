@@ -17,9 +17,7 @@ class Columns:
     """
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
-        self._fields = {
-            name: field if isinstance(field, tuple) else (field, ()) for name, field in fields.items()
-        }
+        self._fields = {name: field if isinstance(field, tuple) else (field, ()) for name, field in fields.items()}
         self._size = 0
         self._arrays = {name: np.empty((64, *shape), dtype) for name, (dtype, shape) in self._fields.items()}
 
@@ -48,11 +46,13 @@ class Columns:
 
     def replace(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Copies whole columns, all of one length."""
-        self._size = len(next(iter(columns.values())))
         self._arrays = {
-            name: np.array(columns[name], dtype).reshape(-1, *shape)
-            for name, (dtype, shape) in self._fields.items()
+            name: np.array(columns[name], dtype).reshape(-1, *shape) for name, (dtype, shape) in self._fields.items()
         }
+        sizes = {len(array) for array in self._arrays.values()}
+        if len(sizes) != 1:
+            raise ValueError(f"columns of different lengths: {sorted(sizes)}")
+        (self._size,) = sizes
 
     def _grow_to(self, size: int) -> None:
         capacity = len(next(iter(self._arrays.values())))

@@ -36,9 +36,7 @@ class Forest:
 
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         self._actions = Columns({"action": (dtype, shape)})
-        self._chunks = Columns(
-            {"parent": np.int32, "parent_offset": np.int32, "first": np.int64, "length": np.int32}
-        )
+        self._chunks = Columns({"parent": np.int32, "parent_offset": np.int32, "first": np.int64, "length": np.int32})
         self._collect_above = 1 << 16
 
     def __len__(self) -> int:
@@ -52,9 +50,7 @@ class Forest:
     def add(self, parent: Trajectory, actions: NDArray[Any]) -> int:
         """Adds a chunk that continues a trajectory; returns its number."""
         first = self._actions.extend(action=actions)
-        return self._chunks.append(
-            parent=parent.chunk, parent_offset=parent.offset, first=first, length=len(actions)
-        )
+        return self._chunks.append(parent=parent.chunk, parent_offset=parent.offset, first=first, length=len(actions))
 
     def actions(self, trajectory: Trajectory) -> NDArray[Any]:
         """Returns all actions of a trajectory, from reset on, shape (length, *shape)."""

@@ -49,9 +49,7 @@ def make_selector(selector: str | Selector) -> Selector:
     if selector in SELECTORS:
         return SELECTORS[selector]()
     if ":" not in selector:
-        raise InputError(
-            f"selector {selector!r}: expected {', '.join(SELECTORS)} or package.module:name of your own"
-        )
+        raise InputError(f"selector {selector!r}: expected {', '.join(SELECTORS)} or package.module:name of your own")
     found = load_object(selector, what="selector")
     made: Selector = found() if isinstance(found, type) else found
     return made
@@ -70,5 +68,5 @@ def draw(weights: NDArray[np.float64], rng: np.random.Generator, count: int) -> 
             "the selector returned weights that cannot be drawn from: expected finite numbers of at least 0,"
             " and not all 0"
         )
-    rows = np.searchsorted(cumulative, rng.random(count) * total, side="right")
-    return np.minimum(rows, len(weights) - 1)
+    rows: NDArray[np.int64] = np.searchsorted(cumulative, rng.random(count) * total, side="right")
+    return rows.clip(max=len(weights) - 1)

@@ -33,13 +33,10 @@ class Downscale(CellFunction):
         compiled: use the compiled kernel; None takes it if numba is installed. The keys are the same.
     """
 
-    def __init__(
-        self, width: int = 11, height: int = 8, depth: int = 8, *, compiled: bool | None = None
-    ) -> None:
+    def __init__(self, width: int = 11, height: int = 8, depth: int = 8, *, compiled: bool | None = None) -> None:
         if width < 1 or height < 1 or not 1 <= depth <= 255:
             raise InputError(
-                f"downscale:{width}x{height}x{depth}: expected a width and height of at least 1 and a depth"
-                " of 1 to 255"
+                f"downscale:{width}x{height}x{depth}: expected a width and height of at least 1 and a depth of 1 to 255"
             )
         self.width, self.height, self.depth = width, height, depth
         self._kernel = compiled_downscale() if compiled is not False else None
@@ -59,9 +56,7 @@ class Downscale(CellFunction):
         if plan is None or plan.shape != gray.shape:
             plan = self._plan = _plan(gray.shape, self.width, self.height)
         if self._kernel is not None:
-            self._kernel(
-                gray, plan.rows, plan.row_spans, plan.columns, plan.column_spans, self.depth, self._out
-            )
+            self._kernel(gray, plan.rows, plan.row_spans, plan.columns, plan.column_spans, self.depth, self._out)
         else:
             sums = plan.row_weights @ gray.astype(np.float32) @ plan.column_weights
             self._out[...] = _quantised(sums.astype(np.int64), gray.size, self.depth)
@@ -104,9 +99,7 @@ class _Plan:
         self.row_weights, self.column_weights = row_weights, np.ascontiguousarray(column_weights.T)
 
 
-def _overlaps(
-    source: int, target: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+def _overlaps(source: int, target: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
     """Returns (pairs of source index and weight, span of pairs for each target index, dense weights)."""
     dense = np.zeros((target, source), np.int32)
     for j in range(target):

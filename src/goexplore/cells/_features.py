@@ -26,9 +26,7 @@ class Features(CellFunction):
         b'x=2 y=2'
     """
 
-    def __init__(
-        self, read: Callable[[Any, Any], Mapping[str, float]], *, sizes: Mapping[str, float]
-    ) -> None:
+    def __init__(self, read: Callable[[Any, Any], Mapping[str, float]], *, sizes: Mapping[str, float]) -> None:
         if not sizes or any(size <= 0 for size in sizes.values()):
             raise InputError(f"feature sizes {dict(sizes)}: expected at least one, all above 0")
         self._read, self._sizes = read, dict(sizes)
@@ -37,13 +35,9 @@ class Features(CellFunction):
         """Reads and discretises the features; readable as text while short."""
         features = self._read(observation, env)
         try:
-            text = " ".join(
-                f"{name}={math.floor(features[name] / size)}" for name, size in self._sizes.items()
-            )
+            text = " ".join(f"{name}={math.floor(features[name] / size)}" for name, size in self._sizes.items())
         except KeyError as error:
-            raise InputError(
-                f"feature {error} is missing; the function returned {', '.join(features)}"
-            ) from error
+            raise InputError(f"feature {error} is missing; the function returned {', '.join(features)}") from error
         except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"features {dict(features)} cannot be put on a grid: {error}") from error
         return short_key(text.encode())

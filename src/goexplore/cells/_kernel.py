@@ -20,9 +20,7 @@ def compiled_downscale() -> Callable[..., None] | None:
     return compiled
 
 
-def _downscale(
-    gray: Any, rows: Any, row_spans: Any, columns: Any, column_spans: Any, depth: int, out: Any
-) -> None:
+def _downscale(gray: Any, rows: Any, row_spans: Any, columns: Any, column_spans: Any, depth: int, out: Any) -> None:
     """Area interpolation in whole numbers, rows first (that part vectorises), then columns."""
     area = gray.shape[0] * gray.shape[1]
     sums = np.empty(gray.shape[1], np.int32)

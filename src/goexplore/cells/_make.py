@@ -13,9 +13,7 @@ from goexplore.cells._protocol import CellFunction
 from goexplore.errors import InputError
 from goexplore.plugins import load_object
 
-FORMS = (
-    "downscale[:WxHxD], observation[:SIZE], ram:NAME=BYTE[/SIZE],..., or package.module:name of your own"
-)
+FORMS = "downscale[:WxHxD], observation[:SIZE], ram:NAME=BYTE[/SIZE],..., or package.module:name of your own"
 
 
 def make_cells(cells: str | CellFunction | Callable[..., Any]) -> CellFunction:
@@ -55,9 +53,7 @@ def _ram_places(name: str) -> dict[str, tuple[int, float]]:
     for part in name.removeprefix("ram:").split(","):
         match = re.fullmatch(r"(\w+)=(\d+)(?:/(\d+))?", part)
         if match is None:
-            raise InputError(
-                f"cells {name!r}: {part!r} should look like x=42/8 (feature x is RAM byte 42, by eights)"
-            )
+            raise InputError(f"cells {name!r}: {part!r} should look like x=42/8 (feature x is RAM byte 42, by eights)")
         places[match[1]] = (int(match[2]), float(match[3] or 1))
     return places
 

@@ -39,14 +39,14 @@ class CellFunction(ABC):
             env: the restorable environment; `env.unwrapped` is the Gymnasium one.
         """
 
-    def reset(self) -> None:
+    def reset(self) -> None:  # noqa: B027 - most cell functions track nothing
         """Forgets what was tracked: an episode starts."""
 
     def save(self) -> bytes:
         """Returns what was tracked."""
         return b""
 
-    def load(self, state: bytes) -> None:
+    def load(self, state: bytes) -> None:  # noqa: B027
         """Takes up what `save` returned, perhaps in another process."""
 
 

@@ -3,8 +3,9 @@
 from goexplore.envs import toys
 from goexplore.envs._actions import ActionSpace
 from goexplore.envs._atari import KNOWN_BROKEN_ROUND_TRIPS, AtariEnv, atari_games
+from goexplore.envs._check import Check, check_env
 from goexplore.envs._gymnasium import GymnasiumEnv
-from goexplore.envs._make import EnvSpec, env_spec, make_env, resolved
+from goexplore.envs._make import EnvSpec, env_spec, is_atari, make_env, resolved
 from goexplore.envs._protocol import RestorableEnv, SnapshotKind
 
 toys.register()
@@ -13,12 +14,15 @@ __all__ = [
     "KNOWN_BROKEN_ROUND_TRIPS",
     "ActionSpace",
     "AtariEnv",
+    "Check",
     "EnvSpec",
     "GymnasiumEnv",
     "RestorableEnv",
     "SnapshotKind",
     "atari_games",
+    "check_env",
     "env_spec",
+    "is_atari",
     "make_env",
     "resolved",
 ]

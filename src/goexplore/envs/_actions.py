@@ -49,9 +49,7 @@ class ActionSpace:
             return cls(space.nvec.shape, np.dtype(np.int64), start, start + space.nvec - 1, True)
         if isinstance(space, gym.spaces.MultiBinary):
             shape = tuple(space.shape)
-            return cls(
-                shape, np.dtype(np.uint8), np.zeros(shape, np.uint8), np.ones(shape, np.uint8), True
-            )
+            return cls(shape, np.dtype(np.uint8), np.zeros(shape, np.uint8), np.ones(shape, np.uint8), True)
         if isinstance(space, gym.spaces.Box):
             if not space.is_bounded("both"):
                 raise InputError(

@@ -115,8 +115,7 @@ class AtariEnv:
 
         if frame_skip < 1 or max_frames < frame_skip:
             raise InputError(
-                f"frame_skip {frame_skip} and max_frames {max_frames}: expected"
-                " 1 <= frame_skip <= max_frames"
+                f"frame_skip {frame_skip} and max_frames {max_frames}: expected 1 <= frame_skip <= max_frames"
             )
         if pool_frames not in (1, 2, 4) or pool_frames > frame_skip:
             raise InputError(
@@ -128,8 +127,7 @@ class AtariEnv:
         rom_path = roms.get_rom_path(game)
         if rom_path is None:
             raise InputError(
-                f"the ROM of {game!r} is missing from ale-py; reinstall it with:"
-                " pip install --force-reinstall ale-py"
+                f"the ROM of {game!r} is missing from ale-py; reinstall it with: pip install --force-reinstall ale-py"
             )
         ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
         ale = ale_py.ALEInterface()
@@ -150,8 +148,8 @@ class AtariEnv:
         self._guard, self._end_on_life_loss, self._pool = rollover_guard, end_on_life_loss, pool_frames
         height, width = ale.getScreenDims()
         shape = {"gray": (height, width), "rgb": (height, width, 3), "ram": (ale.getRAMSize(),)}[observation]
-        self._observation: NDArray[np.uint8] = np.zeros(shape, np.uint8)
-        self._previous = np.zeros_like(self._observation)
+        self.observation: NDArray[np.uint8] = np.zeros(shape, np.uint8)
+        self._previous = np.zeros_like(self.observation)
         self._read = {
             "gray": ale.getScreenGrayscale,
             "rgb": ale.getScreenRGB,
@@ -187,8 +185,8 @@ class AtariEnv:
         self._ale.reset_game()
         self._lives = self._ale.lives()
         self._screen_is_stale = False
-        self._read(self._observation)
-        return self._observation
+        self._read(self.observation)
+        return self.observation
 
     def step(self, action: Action) -> StepResult:
         """Holds an action for `frames_per_step` raw frames."""
@@ -197,7 +195,7 @@ class AtariEnv:
         if self._guard and reward < -900_000:
             reward += 1_000_000
         if self._pool == 1:
-            self._read(self._observation)
+            self._read(self.observation)
         self._screen_is_stale = False
         truncated = ale.game_truncated()
         terminated = ale.game_over(with_truncation=False)
@@ -205,7 +203,7 @@ class AtariEnv:
             lives = ale.lives()
             terminated = terminated or lives < self._lives
             self._lives = lives
-        return self._observation, reward, terminated, truncated, NO_INFO
+        return self.observation, reward, terminated, truncated, NO_INFO
 
     def _act_pooling(self, action: Action) -> float:
         reward = 0.0
@@ -213,31 +211,31 @@ class AtariEnv:
         for remaining in range(self.frames_per_step - 1, -1, -1):
             reward += self._ale.act(self._actions[action])
             if remaining == pooled - 1:
-                self._read(self._observation)
+                self._read(self.observation)
             elif remaining < pooled:
                 self._read(self._previous)
-                np.maximum(self._observation, self._previous, out=self._observation)
+                np.maximum(self.observation, self._previous, out=self.observation)
         return reward
 
     def snapshot(self) -> bytes:
         """Saves the emulator (without its unused random generator), lives and observation."""
         state = self._ale.cloneState().serialize()
-        return b"".join((_HEADER.pack(self._lives, len(state)), state, self._observation.tobytes()))
+        return b"".join((_HEADER.pack(self._lives, len(state)), state, self.observation.tobytes()))
 
     def restore(self, snapshot: bytes) -> Observation:
         """Puts a snapshot back; the observation is the saved one, because ALE's screen is stale now."""
         self._lives, size = _HEADER.unpack_from(snapshot)
         split = _HEADER.size + size
-        if len(snapshot) != split + self._observation.nbytes:
+        if len(snapshot) != split + self.observation.nbytes:
             raise InputError(
                 f"a snapshot of {len(snapshot)} bytes does not fit {self.game} with these settings:"
                 " it was saved with another game, observation or ale-py version"
             )
         self._ale.restoreState(self._new_state(snapshot[_HEADER.size : split]))
         observation = np.frombuffer(snapshot, np.uint8, offset=split)
-        self._observation[...] = observation.reshape(self._observation.shape)
+        self.observation[...] = observation.reshape(self.observation.shape)
         self._screen_is_stale = True
-        return self._observation
+        return self.observation
 
     def fingerprint(self) -> bytes:
         """RAM and the frame count: equal for equal game states."""

@@ -29,12 +29,10 @@ class GymnasiumEnv:
 
     frames_per_step = 1
 
-    def __init__(
-        self, env: gym.Env[Any, Any], *, reset_seed: int = 0, return_method: str = AUTO
-    ) -> None:
+    def __init__(self, env: gym.Env[Any, Any], *, reset_seed: int = 0, return_method: str = AUTO) -> None:
         self._env = env
         self._reset_seed = reset_seed
-        self._observation: Observation = None
+        self.observation: Observation = None
         self.info: dict[str, Any] = {}
         """What the last reset or step returned as `info`."""
         self.action_space = ActionSpace.from_gymnasium(env.action_space)
@@ -42,9 +40,7 @@ class GymnasiumEnv:
         if return_method == AUTO:
             return_method = self._first_method_that_works()
         if return_method not in STATE_METHODS:
-            raise InputError(
-                f"return method {return_method!r}: expected one of {', '.join(STATE_METHODS)} or auto"
-            )
+            raise InputError(f"return method {return_method!r}: expected one of {', '.join(STATE_METHODS)} or auto")
         self.return_method = return_method
         self._method: StateMethod = STATE_METHODS[return_method](env)
 
@@ -65,30 +61,30 @@ class GymnasiumEnv:
 
     def reset(self) -> Observation:
         """Starts the episode that `reset_seed` names."""
-        self._observation, self.info = self._env.reset(seed=self._reset_seed)
-        return self._observation
+        self.observation, self.info = self._env.reset(seed=self._reset_seed)
+        return self.observation
 
     def step(self, action: Action) -> StepResult:
         """Takes one step."""
-        self._observation, reward, terminated, truncated, self.info = self._env.step(action)
-        return self._observation, float(reward), bool(terminated), bool(truncated), self.info
+        self.observation, reward, terminated, truncated, self.info = self._env.step(action)
+        return self.observation, float(reward), bool(terminated), bool(truncated), self.info
 
     def snapshot(self) -> bytes | None:
         """Saves the state and the observation."""
-        return encode_state(self._method, self._method.save(self._env), self._observation)
+        return encode_state(self._method, self._method.save(self._env), self.observation)
 
     def restore(self, snapshot: bytes) -> Observation:
         """Puts a snapshot back and returns the observation it carries."""
-        state, self._observation = decode_state(self._method, snapshot)
+        state, self.observation = decode_state(self._method, snapshot)
         self._env = self._method.load(self._env, state)
         self.info = {}
-        return self._observation
+        return self.observation
 
     def fingerprint(self) -> bytes:
         """The state where it is plain data, and the observation."""
         if self.return_method in ("native", "mujoco"):
-            return pack([self._method.save(self._env), self._observation])
-        return pack(self._observation)
+            return pack([self._method.save(self._env), self.observation])
+        return pack(self.observation)
 
     def render(self) -> NDArray[np.uint8]:
         """Returns the picture of `render_mode="rgb_array"`."""
@@ -108,7 +104,7 @@ class GymnasiumEnv:
             try:
                 if self._survives_round_trip(method(self._env)):
                     return name
-            except Exception:  # noqa: S112 - any failure of third-party hooks means: try the next method
+            except Exception:
                 continue
         return "replay"
 
@@ -120,11 +116,11 @@ class GymnasiumEnv:
         for row in before:
             if _ends(self.step(self.action_space.to_env(row))):
                 self.reset()
-        snapshot = encode_state(method, method.save(self._env), self._observation)
+        snapshot = encode_state(method, method.save(self._env), self.observation)
         first = self._future(after)
         if snapshot is None:
             return False
-        state, self._observation = decode_state(method, snapshot)
+        state, self.observation = decode_state(method, snapshot)
         self._env = method.load(self._env, state)
         agrees = first == self._future(after)
         self.reset()

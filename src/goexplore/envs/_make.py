@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 from collections.abc import Callable
@@ -79,6 +80,11 @@ def make_env(spec: EnvSpec, *, render: bool = False) -> RestorableEnv:
     return _adapt(_make_registered(spec, render=render), spec)
 
 
+def is_atari(env_id: str) -> bool:
+    """Whether an id means an Atari game that ale-py has."""
+    return atari_game_of(env_id) is not None
+
+
 def resolved(spec: EnvSpec, env: RestorableEnv) -> EnvSpec:
     """The spec with `auto` settled, so that every worker returns in the same way."""
     return replace(spec, return_method=getattr(env, "return_method", spec.return_method))
@@ -115,10 +121,8 @@ def _make_registered(spec: EnvSpec, *, render: bool) -> gym.Env[Any, Any]:
         return gym.make(spec.id, **kwargs)
     except (gym.error.NameNotFound, gym.error.NamespaceNotFound, gym.error.VersionNotFound) as error:
         known = list(gym.registry)
-        try:
+        with contextlib.suppress(InputError):
             known += [f"ALE/{camel}-v5" for camel in atari_games()]
-        except InputError:
-            pass
         raise InputError(f"there is no environment {spec.id!r}{nearest(spec.id, known)}") from error
     except gym.error.DependencyNotInstalled as error:
         raise InputError(f"environment {spec.id!r} needs a package that is missing: {error}") from error

@@ -47,9 +47,16 @@ class RestorableEnv(Protocol):
     action_space: ActionSpace
     frames_per_step: int
     """Raw simulator frames for each agent step (4 on Atari, 1 where there is no frame skip)."""
-    snapshot_kind: SnapshotKind
-    how_it_returns: str
-    """One line for people: what `snapshot` and `restore` use."""
+    observation: Observation
+    """What the last reset, step or restore returned."""
+
+    @property
+    def snapshot_kind(self) -> SnapshotKind:
+        """How far its snapshots can travel."""
+
+    @property
+    def how_it_returns(self) -> str:
+        """One line for people: what `snapshot` and `restore` use."""
 
     def reset(self) -> Observation:
         """Starts the one episode there is: every reset gives the same state."""

@@ -48,11 +48,32 @@ STATELESS_WRAPPERS = frozenset(
 )
 # What MuJoCo derives from the state and environments read *before* the next step (an ant's torso
 # position, say). After a step these lag the state by one substep, so recomputing them would change them.
-MUJOCO_DERIVED = (
-    "xpos xquat xmat xipos ximat xanchor xaxis geom_xpos geom_xmat site_xpos site_xmat subtree_com cinert"
-    " cvel cfrc_ext cfrc_int cacc sensordata qfrc_actuator qfrc_constraint actuator_force actuator_length"
-    " actuator_velocity ten_length"
-).split()
+MUJOCO_DERIVED = [
+    "xpos",
+    "xquat",
+    "xmat",
+    "xipos",
+    "ximat",
+    "xanchor",
+    "xaxis",
+    "geom_xpos",
+    "geom_xmat",
+    "site_xpos",
+    "site_xmat",
+    "subtree_com",
+    "cinert",
+    "cvel",
+    "cfrc_ext",
+    "cfrc_int",
+    "cacc",
+    "sensordata",
+    "qfrc_actuator",
+    "qfrc_constraint",
+    "actuator_force",
+    "actuator_length",
+    "actuator_velocity",
+    "ten_length",
+]
 
 
 class StateMethod(Protocol):
@@ -103,7 +124,7 @@ class MujocoState:
     kind = SnapshotKind.PLAIN
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
-        inner = env.unwrapped
+        inner: Any = env.unwrapped
         if type(getattr(inner, "model", None)).__name__ != "MjModel" or not hasattr(inner, "data"):
             raise InputError(f"{type(inner).__name__} is not a MuJoCo environment (no MjModel and MjData)")
         import mujoco

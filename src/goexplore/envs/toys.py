@@ -32,7 +32,7 @@ MAZE = (
 MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0))  # north, east, south, west
 
 
-class KeyDoorMaze(gym.Env[NDArray[np.int64], int]):
+class KeyDoorMaze(gym.Env[NDArray[np.int64], np.int64]):
     """A maze whose goal lies behind a door, and whose key lies at the end of a long corridor.
 
     Reward: 1 for the key, 10 for the goal, nothing else. The observation is (x, y, has_key).
@@ -56,7 +56,7 @@ class KeyDoorMaze(gym.Env[NDArray[np.int64], int]):
         self.x, self.y, self.has_key = *self._start, False
         return self._observe(), {}
 
-    def step(self, action: int) -> tuple[NDArray[np.int64], float, bool, bool, dict[str, Any]]:
+    def step(self, action: int | np.int64) -> tuple[NDArray[np.int64], float, bool, bool, dict[str, Any]]:
         """Moves one square if nothing is in the way."""
         dx, dy = MOVES[action]
         square = MAZE[self.y + dy][self.x + dx]
@@ -76,7 +76,7 @@ class KeyDoorMaze(gym.Env[NDArray[np.int64], int]):
         """Restores what `get_state` saved."""
         self.x, self.y, self.has_key = state
 
-    def render(self) -> NDArray[np.uint8]:  # type: ignore[override]
+    def render(self) -> NDArray[np.uint8]:
         """Draws the maze, 16 pixels a square."""
         colours = {
             "#": (52, 58, 64),
@@ -96,7 +96,7 @@ class KeyDoorMaze(gym.Env[NDArray[np.int64], int]):
         return np.array([self.x, self.y, self.has_key], np.int64)
 
 
-class Chain(gym.Env[int, int]):
+class Chain(gym.Env[np.int64, np.int64]):
     """A corridor of `length` states with a reward only at its far end.
 
     Action 1 goes one state on, action 0 back to the start. It has no state hooks on purpose: the
@@ -111,17 +111,17 @@ class Chain(gym.Env[int, int]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[int, dict[str, Any]]:
+    ) -> tuple[np.int64, dict[str, Any]]:
         """Starts at state 0."""
         super().reset(seed=seed)
         self.position = 0
-        return self.position, {}
+        return np.int64(self.position), {}
 
-    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+    def step(self, action: int | np.int64) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
         """Goes on or falls back."""
         self.position = self.position + 1 if action == 1 else 0
         done = self.position == self.length - 1
-        return self.position, float(done), done, False, {}
+        return np.int64(self.position), float(done), done, False, {}
 
 
 class PointRooms(gym.Env[NDArray[np.float64], NDArray[np.float32]]):
@@ -143,9 +143,7 @@ class PointRooms(gym.Env[NDArray[np.float64], NDArray[np.float32]]):
         self.state = np.array([-0.8, -0.8, 0.0, 0.0])
         return self.state.copy(), {}
 
-    def step(
-        self, action: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
+    def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
         """Accelerates and moves; walls stop the point."""
         velocity = 0.9 * self.state[2:] + 0.02 * np.asarray(action, np.float64)
         position = self.state[:2] + velocity

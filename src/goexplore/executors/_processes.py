@@ -15,7 +15,7 @@ from typing import Any
 import cloudpickle
 
 from goexplore.errors import GoExploreError
-from goexplore.explore import RolloutResult, Task, Update, WorkerSpec
+from goexplore.exploration import RolloutResult, Task, Update, WorkerSpec
 
 MESSAGE_SECONDS = 0.25
 """Work sent in one message: long enough to hide the round trip, short enough to show progress."""
@@ -160,9 +160,7 @@ class _Worker:
         try:
             _raise_if_failed(*self.connection.recv())
         except (EOFError, OSError) as error:
-            raise GoExploreError(
-                f"a worker process died while starting (exit code {self.process.wait()})"
-            ) from error
+            raise GoExploreError(f"a worker process died while starting (exit code {self.process.wait()})") from error
 
     def send(self) -> None:
         updates, self.updates = self.updates, []
@@ -194,5 +192,3 @@ def _raise_if_failed(kind: str, content: Any) -> None:
 def available_cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from goexplore.explore import RolloutResult, Task, Update, WorkerSpec
+from goexplore.exploration import RolloutResult, Task, Update, WorkerSpec
 
 
 class Executor(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from goexplore.explore import Roller, RolloutResult, Task, Update, WorkerSpec
+from goexplore.exploration import Roller, RolloutResult, Task, Update, WorkerSpec
 
 
 class SerialExecutor:

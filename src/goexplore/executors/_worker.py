@@ -7,6 +7,7 @@ when that closes, whatever became of the parent, the worker leaves.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -22,16 +23,13 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 def main() -> None:
     """Serves rollouts until the parent goes away."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    with Connection(int(sys.argv[1])) as connection:
-        try:
-            _serve(connection)
-        except (EOFError, ConnectionError):
-            pass  # the parent is gone
+    with Connection(int(sys.argv[1])) as connection, contextlib.suppress(EOFError, ConnectionError):
+        _serve(connection)  # until the parent is gone
 
 
 def _serve(connection: Connection[Any, Any]) -> None:
     from goexplore.errors import GoExploreError
-    from goexplore.explore import Roller
+    from goexplore.exploration import Roller
 
     try:
         roller = Roller(connection.recv())

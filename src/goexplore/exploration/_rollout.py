@@ -16,9 +16,9 @@ from goexplore.archive import SnapshotCodec
 from goexplore.cells import CellFunction, make_cells
 from goexplore.envs import EnvSpec, RestorableEnv, make_env
 from goexplore.errors import GoExploreError, InputError
-from goexplore.explore._config import ExplorationConfig
-from goexplore.explore._explorers import Explorer, make_explorer
-from goexplore.explore._tasks import Candidate, KnownCells, RolloutResult, Task
+from goexplore.exploration._config import ExplorationConfig
+from goexplore.exploration._explorers import Explorer, make_explorer
+from goexplore.exploration._tasks import Candidate, KnownCells, RolloutResult, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,6 @@ class WorkerSpec:
     env: EnvSpec
     cells: Any
     """Name or object, for `make_cells`."""
-    explorer: Any
-    """Name or object, for `make_explorer`."""
     config: ExplorationConfig
     seed: int
     snapshot_reference: bytes
@@ -43,7 +41,7 @@ class Roller:
         self._env: RestorableEnv = make_env(spec.env)
         self._cells: CellFunction = make_cells(spec.cells)
         self._explorer: Explorer = make_explorer(
-            spec.explorer, repeat_probability=spec.config.repeat_probability
+            spec.config.explorer, repeat_probability=spec.config.repeat_probability
         )
         self._codec = SnapshotCodec(spec.snapshot_reference)
         self._explore_steps, self._seed = spec.config.explore_steps, spec.seed

@@ -21,11 +21,12 @@ class ExplorationConfig:
     repeat_probability: float = 0.95
     """Probability of repeating the previous action. Paper: 0.95 on Atari, 0.90 in robotics. Higher goes
     further in one direction."""
-    selector: str = "seen"
-    """How cells are selected: seen (W = 1/sqrt(C_seen + 1), Extended Data Table 1a), uniform, or
-    package.module:name."""
-    explorer: str = "random"
-    """How to explore: random (with repetition), pure-random (without), or package.module:name."""
+    selector: Any = "seen"
+    """How cells are selected: "seen" (W = 1/sqrt(C_seen + 1), Extended Data Table 1a), "uniform",
+    "package.module:name", or a Selector."""
+    explorer: Any = "random"
+    """How to act after a return: "random" (with repetition), "pure-random" (without), "package.module:name", or
+    an Explorer."""
     reset_counters_on_improvement: bool = False
     """Zero a cell's counters whenever it is found or improved. Paper: not mentioned; the authors' Atari
     scripts do so, which sends every improved cell back to full weight."""
@@ -39,9 +40,7 @@ class ExplorationConfig:
         if self.explore_steps < 1:
             raise InputError(f"explore_steps {self.explore_steps}: expected at least 1")
         if not 0 <= self.repeat_probability < 1:
-            raise InputError(
-                f"repeat_probability {self.repeat_probability}: expected at least 0 and less than 1"
-            )
+            raise InputError(f"repeat_probability {self.repeat_probability}: expected at least 0 and less than 1")
 
 
 PRESETS = {
@@ -51,6 +50,11 @@ PRESETS = {
     "tiny": ExplorationConfig(batch_size=10, explore_steps=20, repeat_probability=0.8),
 }
 """`paper`: as published. `original-code`: as the authors' scripts ran. `laptop`: a few cores. `tiny`: tests."""
+
+ATARI_SETTINGS: dict[str, dict[str, Any]] = {"laptop": {"end_on_life_loss": True}}
+"""Arguments of `AtariEnv` that go with a preset. Ending at the first life lost keeps a small search out of the
+many states that differ in lives alone: Montezuma's first key after 0.05 to 0.1M steps, against none in 0.4M
+(docs/measurements.md)."""
 
 
 def preset(name: str, **changes: Any) -> ExplorationConfig:
@@ -66,6 +70,4 @@ def preset(name: str, **changes: Any) -> ExplorationConfig:
         raise InputError(f"unknown setting {', '.join(sorted(unknown))}: expected one of {', '.join(sorted(known))}")
     base = PRESETS[name]
     values = {field: getattr(base, field) for field in known}
-    return ExplorationConfig(
-        **values | {field: value for field, value in changes.items() if value is not None}
-    )
+    return ExplorationConfig(**values | {field: value for field, value in changes.items() if value is not None})

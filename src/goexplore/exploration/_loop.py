@@ -1,6 +1,6 @@
 """The exploration loop: select, return, explore, update (paper, "The Go-Explore family of algorithms").
 
-    loop = ExplorationLoop(archive, selector, config=config, seed=0)
+    loop = ExplorationLoop(archive, config=config, seed=0)
     executor.open(worker_spec, loop.everything)
     while loop.frames < budget:
         executor.submit(loop.ask())          # select cells; workers return to them and explore
@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from goexplore.archive import (
     AddStatus,
     Archive,
-    Selector,
     Trajectory,
     draw,
     join_bytes,
@@ -32,8 +31,8 @@ from goexplore.archive import (
     split_bytes,
 )
 from goexplore.errors import InputError
-from goexplore.explore._config import ExplorationConfig
-from goexplore.explore._tasks import RolloutResult, Task, Update
+from goexplore.exploration._config import ExplorationConfig
+from goexplore.exploration._tasks import RolloutResult, Task, Update
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,6 @@ class ExplorationLoop:
 
     Args:
         archive: holds at least the start cell.
-        selector: name or object; see `goexplore.archive.Selector`.
         config: the settings.
         seed: the run's seed.
         frames_per_step: raw frames for each agent step.
@@ -62,7 +60,6 @@ class ExplorationLoop:
     def __init__(
         self,
         archive: Archive,
-        selector: str | Selector = "seen",
         *,
         config: ExplorationConfig,
         seed: int = 0,
@@ -75,7 +72,7 @@ class ExplorationLoop:
         """Agent steps explored."""
         self.return_steps = 0
         """Agent steps replayed to return to cells; not part of `steps`."""
-        self._selector = make_selector(selector)
+        self._selector = make_selector(config.selector)
         self._pending: deque[list[Task]] = deque()
         self._asked = 0
         self._news = Update()
@@ -85,14 +82,17 @@ class ExplorationLoop:
         """Raw simulator frames explored: the paper's unit."""
         return self.steps * self.frames_per_step
 
+    @property
+    def in_flight(self) -> list[list[Task]]:
+        """Batches asked for and not yet told about, oldest first."""
+        return list(self._pending)
+
     def ask(self) -> list[Task]:
         """Selects a batch of cells, and notes of each what it is now."""
         seed = np.random.SeedSequence(self.seed, spawn_key=(self._asked, 0))
         weights = self._selector.weights(self.archive)
         if weights.shape != (len(self.archive),):
-            raise InputError(
-                f"the selector returned weights of shape {weights.shape}; expected ({len(self.archive)},)"
-            )
+            raise InputError(f"the selector returned weights of shape {weights.shape}; expected ({len(self.archive)},)")
         rows = draw(weights, np.random.default_rng(seed), self.config.batch_size).tolist()
         tasks = [self._task(index, row) for index, row in enumerate(rows)]
         self._asked += 1
@@ -102,7 +102,8 @@ class ExplorationLoop:
     def tell(self, results: Sequence[RolloutResult]) -> BatchSummary:
         """Merges the results of the oldest batch asked for, in task order."""
         tasks = self._pending.popleft()
-        archive, first_new_row, changed = self.archive, len(self.archive), []
+        archive, first_new_row = self.archive, len(self.archive)
+        changed: list[int] = []
         chosen, seen, steps = [], [], []
         for task, result in zip(tasks, results, strict=True):
             rows = self._merge(task, result, changed)
@@ -111,9 +112,7 @@ class ExplorationLoop:
             seen.append(visited[visited[:, 0] != task.row, 0])  # the start cell counts once, below
             steps.append(visited)
         chosen_rows = np.array(chosen, np.int64)
-        archive.count(
-            chosen=chosen_rows, seen=np.concatenate([chosen_rows, *seen]), steps=np.concatenate(steps)
-        )
+        archive.count(chosen=chosen_rows, seen=np.concatenate([chosen_rows, *seen]), steps=np.concatenate(steps))
         if self.config.reset_counters_on_improvement:
             archive.reset_counters(changed)
         explored = sum(result.steps for result in results)
@@ -214,8 +213,8 @@ class ExplorationLoop:
             **join_bytes("loop.pending_snapshots", snapshots),
         }
 
-    def restore(self, saved: dict[str, NDArray[Any]]) -> list[list[Task]]:
-        """Takes over what `save` returned; returns the batches that were in flight, to submit again."""
+    def restore(self, saved: dict[str, NDArray[Any]]) -> None:
+        """Takes over what `save` returned; the batches that were in flight must be submitted again."""
         self.archive.restore(saved)
         self.iteration, self.steps, self.return_steps, self._asked, batches = saved["loop.counters"].tolist()
         tasks = []
@@ -228,7 +227,6 @@ class ExplorationLoop:
             iteration, index, row, length, chunk, offset = numbers
             task = Task(iteration, index, row, score, length, Trajectory(chunk, offset), snapshot or None)
             tasks.append(self._with_return(task))
-        size = len(tasks) // max(1, batches)
+        size = len(tasks) // batches if batches else 1
         self._pending = deque(tasks[at : at + size] for at in range(0, len(tasks), size))
         self._news = Update()
-        return list(self._pending)

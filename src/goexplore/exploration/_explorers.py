@@ -22,9 +22,7 @@ class Explorer(Protocol):
     One explorer serves many rollouts: `begin` forgets the one before.
     """
 
-    def begin(
-        self, rng: np.random.Generator, action_space: ActionSpace, observation: Any, steps: int
-    ) -> None:
+    def begin(self, rng: np.random.Generator, action_space: ActionSpace, observation: Any, steps: int) -> None:
         """Prepares for a rollout of at most `steps` steps."""
 
     def act(self, observation: Any) -> Any:
@@ -42,9 +40,7 @@ class RandomExplorer:
         self._repeat_probability = repeat_probability
         self._actions: list[Any] = []
 
-    def begin(
-        self, rng: np.random.Generator, action_space: ActionSpace, observation: Any, steps: int
-    ) -> None:
+    def begin(self, rng: np.random.Generator, action_space: ActionSpace, observation: Any, steps: int) -> None:
         """Draws the whole rollout at once; the action that led to the cell is not continued."""
         fresh = action_space.sample(rng, steps)
         renew = rng.random(steps) >= self._repeat_probability
@@ -68,9 +64,7 @@ def make_explorer(explorer: str | Explorer, *, repeat_probability: float) -> Exp
     if explorer == "pure-random":
         return RandomExplorer(0.0)
     if ":" not in explorer:
-        raise InputError(
-            f"explorer {explorer!r}: expected random, pure-random or package.module:name of your own"
-        )
+        raise InputError(f"explorer {explorer!r}: expected random, pure-random or package.module:name of your own")
     found = load_object(explorer, what="explorer")
     made: Explorer = found() if isinstance(found, type) else found
     return made

@@ -32,9 +32,7 @@ class Task:
 
     def rng(self, run_seed: int) -> np.random.Generator:
         """The task's own generator, from the run's seed and its place in the run."""
-        return np.random.default_rng(
-            np.random.SeedSequence(run_seed, spawn_key=(self.iteration, 1 + self.index))
-        )
+        return np.random.default_rng(np.random.SeedSequence(run_seed, spawn_key=(self.iteration, 1 + self.index)))
 
 
 @dataclass(slots=True)

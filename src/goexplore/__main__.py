@@ -1,0 +1,5 @@
+"""`python -m goexplore`."""
+
+from goexplore.cli import main
+
+main()

@@ -1,0 +1,337 @@
+"""`bench explore`: the whole engine against the bare simulator, and how it fares as the archive grows.
+
+Everything that is compared is measured in turns within one run, because the machine may be shared.
+"""
+
+from __future__ import annotations
+
+import copy
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from goexplore.archive import Archive, SnapshotCodec
+from goexplore.bench._memory import release_free_memory, resident_bytes
+from goexplore.bench._raw import RawSimulators
+from goexplore.envs import RestorableEnv, env_spec, make_env, resolved
+from goexplore.errors import InputError
+from goexplore.executors import ProcessExecutor, available_cores
+from goexplore.exploration import ExplorationConfig, ExplorationLoop, Roller, WorkerSpec
+from goexplore.runs import CHECKPOINT_SECONDS, RunConfig, default_cells, start, write_checkpoint
+
+WARM_UP_ITERATIONS = 8
+SMALL_ARCHIVE = 500
+FINE_CELLS = "downscale:16x21x8"
+"""Cells fine enough that a minute of exploring a picture finds tens of thousands."""
+BREAKDOWN_TASKS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreBenchmark:
+    """Medians over all rounds. Steps are agent steps, all cores together."""
+
+    env: str
+    cells: str
+    workers: int
+    raw_steps_per_second: float
+    engine_steps_per_second: float
+    ratio_to_raw_emulator: float
+    """Median over rounds of the engine's rate over the bare simulator's, measured one after the other."""
+    ratio_rounds: list[float]
+    emulator_share: float
+    """Where a worker's time goes, measured in one process: the simulator itself ..."""
+    observation_share: float
+    """... reading the observation ..."""
+    cell_key_share: float
+    snapshot_share: float
+    return_share: float
+    bookkeeping_share: float
+    """... and the rest of the rollout."""
+    small_archive: int
+    large_archive: int
+    small_steps_per_second: float
+    large_steps_per_second: float
+    ratio_large_archive: float
+    ratio_large_rounds: list[float]
+    serial_us_per_step: float
+    """Select and merge, with the large archive."""
+    select_us_per_step: float
+    merge_us_per_step: float
+    main_process_us_per_step: float
+    """All the main process's processor time, messages included, with the large archive."""
+    bytes_per_cell: float | None
+    """Growth of the main process for each cell, over a real search with fine cells."""
+    worker_bytes_per_cell: float | None
+    """Growth of one worker, which knows each cell's key, score and length."""
+    bytes_measured_over_cells: int | None
+    checkpoint_seconds: float
+    """Time to write a checkpoint of the large archive."""
+    checkpoint_share: float
+    """Its share of a long run, at the default interval."""
+
+
+def bench_explore(
+    env_id: str = "ALE/MontezumaRevenge-v5",
+    *,
+    cells: str | None = None,
+    workers: int | None = None,
+    rounds: int = 5,
+    seconds: float = 8.0,
+    large_archive: int = 50_000,
+    seed: int = 0,
+    say: Callable[[str], None] = lambda message: None,
+) -> ExploreBenchmark:
+    """Measures; takes some minutes with the defaults.
+
+    Args:
+        env_id: the environment.
+        cells: the cell function; None takes the environment's default.
+        workers: processes; None takes one for each core.
+        rounds: times that each measurement is taken.
+        seconds: length of one slice.
+        large_archive: cells in the large archive.
+        seed: seed of the runs.
+        say: told what is going on.
+    """
+    if rounds < 1 or seconds <= 0 or large_archive <= SMALL_ARCHIVE:
+        raise InputError(
+            f"rounds {rounds}, seconds {seconds}, large_archive {large_archive}: expected at least 1, above 0, and"
+            f" above {SMALL_ARCHIVE}"
+        )
+    workers = workers or available_cores()
+    spec = env_spec(env_id)
+    env = make_env(spec)
+    config = RunConfig(resolved(spec, env), cells or default_cells(env), ExplorationConfig(), seed)
+
+    say("memory: a search with fine cells ...")
+    memory = _memory_per_cell(replace(config, cells=FINE_CELLS), env, workers) if _is_picture(env) else None
+    say("warming up ...")
+    engine = _Engine(config, env, workers)
+    for _ in range(WARM_UP_ITERATIONS):
+        engine.iterate()
+    say("where a worker's time goes ...")
+    shares = _breakdown(engine)
+    raw = RawSimulators(config.env, workers)
+    raw_rates, engine_rates = [], []
+    for round_number in range(rounds):
+        raw_rates.append(raw.steps_per_second(seconds))
+        engine_rates.append(engine.steps_per_second(seconds))
+        ratio = engine_rates[-1] / raw_rates[-1]
+        say(
+            f"round {round_number + 1} of {rounds}: bare {raw_rates[-1]:,.0f} steps/s, engine {engine_rates[-1]:,.0f},"
+            f" ratio {ratio:.3f}"
+        )
+    raw.close()
+    saved = engine.loop.save()
+    engine.close()
+
+    small = _Engine(config, env, workers, saved=saved, padded_to=SMALL_ARCHIVE)
+    large = _Engine(config, env, workers, saved=saved, padded_to=large_archive)
+    small.iterate()  # the first message carries the whole archive; a long run pays for that once
+    large.iterate()
+    large.forget_timings()
+    small_rates, large_rates = [], []
+    for round_number in range(rounds):
+        small_rates.append(small.steps_per_second(seconds))
+        large_rates.append(large.steps_per_second(seconds))
+        ratio = large_rates[-1] / small_rates[-1]
+        say(
+            f"growth {round_number + 1} of {rounds}: {SMALL_ARCHIVE} cells {small_rates[-1]:,.0f} steps/s,"
+            f" {large_archive:,} cells {large_rates[-1]:,.0f}, ratio {ratio:.3f}"
+        )
+    checkpoint_seconds = _checkpoint_seconds(large.loop)
+    small.close()
+    large.close()
+    ratios = [engine / raw for engine, raw in zip(engine_rates, raw_rates, strict=True)]
+    growth = [big / little for big, little in zip(large_rates, small_rates, strict=True)]
+    return ExploreBenchmark(
+        env=env_id,
+        cells=str(config.cells),
+        workers=workers,
+        raw_steps_per_second=round(statistics.median(raw_rates), 1),
+        engine_steps_per_second=round(statistics.median(engine_rates), 1),
+        ratio_to_raw_emulator=round(statistics.median(ratios), 4),
+        ratio_rounds=[round(ratio, 3) for ratio in ratios],
+        **shares,
+        small_archive=SMALL_ARCHIVE,
+        large_archive=large_archive,
+        small_steps_per_second=round(statistics.median(small_rates), 1),
+        large_steps_per_second=round(statistics.median(large_rates), 1),
+        ratio_large_archive=round(statistics.median(growth), 4),
+        ratio_large_rounds=[round(ratio, 3) for ratio in growth],
+        serial_us_per_step=round(1e6 * (large.select_seconds + large.merge_seconds) / large.timed_steps, 3),
+        select_us_per_step=round(1e6 * large.select_seconds / large.timed_steps, 3),
+        merge_us_per_step=round(1e6 * large.merge_seconds / large.timed_steps, 3),
+        main_process_us_per_step=round(1e6 * large.process_seconds / large.timed_steps, 3),
+        bytes_per_cell=memory[0] if memory else None,
+        worker_bytes_per_cell=memory[1] if memory else None,
+        bytes_measured_over_cells=memory[2] if memory else None,
+        checkpoint_seconds=round(checkpoint_seconds, 4),
+        checkpoint_share=round(checkpoint_seconds / CHECKPOINT_SECONDS, 5),
+    )
+
+
+class _Engine:
+    """A loop and its worker processes, with a stopwatch on what the main process does."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        env: RestorableEnv,
+        workers: int,
+        *,
+        saved: dict[str, Any] | None = None,
+        padded_to: int = 0,
+    ) -> None:
+        self.loop, self.codec = start(config, env)
+        if saved is not None:
+            self.loop.restore(saved)
+            _pad(self.loop.archive, self.codec, padded_to)
+        self.spec = WorkerSpec(config.env, config.cells, config.exploration, config.seed, self.codec.reference)
+        self.executor = ProcessExecutor(workers)
+        self.executor.open(self.spec, self.loop.everything)
+        self.forget_timings()
+
+    def forget_timings(self) -> None:
+        self.select_seconds = self.merge_seconds = self.process_seconds = 0.0
+        self.timed_steps = 0
+
+    def iterate(self) -> int:
+        started, processor = time.perf_counter(), time.process_time()
+        tasks = self.loop.ask()
+        self.select_seconds += time.perf_counter() - started
+        self.executor.submit(tasks)
+        results = self.executor.collect()
+        started = time.perf_counter()
+        summary = self.loop.tell(results)
+        self.merge_seconds += time.perf_counter() - started
+        self.executor.publish(self.loop.news())
+        self.process_seconds += time.process_time() - processor
+        self.timed_steps += summary.steps
+        return summary.steps
+
+    def steps_per_second(self, seconds: float) -> float:
+        started, steps = time.perf_counter(), 0
+        while time.perf_counter() - started < seconds:
+            steps += self.iterate()
+        return steps / (time.perf_counter() - started)
+
+    def close(self) -> None:
+        self.executor.close()
+
+
+def _pad(archive: Archive, codec: SnapshotCodec, size: int) -> None:
+    """Copies real cells under made-up keys until there are `size`.
+
+    Selection then returns to the same states as before, and rollouts from there are as likely to find
+    something: the size of the archive is all that differs.
+    """
+    real = len(archive)
+    for row in range(real, size):
+        source = row % real
+        snapshot = archive.snapshots[source]
+        archive.add(
+            b"copy %d" % row,
+            score=float(archive.table["score"][source]),
+            length=int(archive.table["length"][source]),
+            trajectory=archive.trajectory(source),
+            snapshot=None if snapshot is None else codec.encode(*codec.decode(snapshot)),
+            iteration=0,
+        )
+        for counter in ("chosen", "seen", "steps"):
+            archive.table[counter][row] = archive.table[counter][source]
+
+
+def _memory_per_cell(config: RunConfig, env: RestorableEnv, workers: int) -> tuple[float, float, int]:
+    """Bytes that the main process and one worker grow by for each cell of a real search."""
+    engine = _Engine(config, env, workers)
+    try:
+        engine.iterate()
+        before = _resident(engine)
+        cells_before = len(engine.loop.archive)
+        while len(engine.loop.archive) < cells_before + 20_000:
+            engine.iterate()
+        after = _resident(engine)
+    finally:
+        engine.close()
+    grown = len(engine.loop.archive) - cells_before
+    main, worker = ((late - early) / grown for early, late in zip(before, after, strict=True))
+    return round(main, 1), round(worker, 1), grown
+
+
+def _resident(engine: _Engine) -> tuple[int, int]:
+    release_free_memory()
+    return resident_bytes(), resident_bytes(engine.executor.worker_pids()[0])
+
+
+def _checkpoint_seconds(loop: ExplorationLoop) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        times = []
+        for _ in range(3):
+            started = time.perf_counter()
+            write_checkpoint(Path(folder), loop.iteration, loop.save())
+            times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def _breakdown(engine: _Engine) -> dict[str, float]:
+    """Runs some tasks in this process with a stopwatch on every part of a rollout."""
+    roller = Roller(engine.spec)
+    roller.known.apply(engine.loop.everything())
+    clock = _Stopwatch()
+    env = roller._env
+    clock.watch(env, "step", "step")
+    clock.watch(roller, "_snapshot", "snapshot")
+    clock.watch(roller, "_return_to", "return")
+    clock.watch(roller._cells, "key", "key")
+    if hasattr(env, "_read"):
+        clock.watch(env, "_read", "observation")
+    tasks = copy.deepcopy(engine.loop).ask()[:BREAKDOWN_TASKS]  # the measured loop must not skip a batch
+    for task in tasks[:4]:
+        roller.run(task)
+    clock.seconds.clear()
+    started = time.perf_counter()
+    for task in tasks:
+        roller.run(task)
+    total = time.perf_counter() - started
+    share = {name: spent / total for name, spent in clock.seconds.items()}
+    observation = share.get("observation", 0.0)
+    shares = {
+        "emulator_share": share["step"] - observation,
+        "observation_share": observation,
+        "cell_key_share": share["key"],
+        "snapshot_share": share.get("snapshot", 0.0),
+        "return_share": share["return"],
+    }
+    shares["bookkeeping_share"] = 1.0 - sum(shares.values())
+    return {name: round(value, 4) for name, value in shares.items()}
+
+
+class _Stopwatch:
+    """Replaces methods of objects by timed ones."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def watch(self, owner: Any, method: str, name: str) -> None:
+        original = getattr(owner, method)
+
+        def timed(*arguments: Any) -> Any:
+            started = time.perf_counter()
+            try:
+                return original(*arguments)
+            finally:
+                self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+
+        setattr(owner, method, timed)
+
+
+def _is_picture(env: RestorableEnv) -> bool:
+    observation = env.reset()
+    return isinstance(observation, np.ndarray) and observation.dtype == np.uint8 and observation.ndim >= 2

@@ -1,0 +1,91 @@
+"""The baseline: the simulator stepping alone on all cores, with nothing of ours around it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from goexplore.envs import AtariEnv, EnvSpec, RestorableEnv, make_env
+from goexplore.exploration import RandomExplorer
+
+WALK_STEPS = 4096
+
+
+class RawSimulators:
+    """One process for each core, each stepping a bare simulator on request.
+
+    Args:
+        spec: the environment.
+        workers: processes.
+    """
+
+    def __init__(self, spec: EnvSpec, workers: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connections: list[Connection[Any, Any]] = []
+        self._processes = []
+        for seed in range(workers):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_serve, args=(theirs, spec, seed), daemon=True)
+            process.start()
+            self._connections.append(ours)
+            self._processes.append(process)
+        for connection in self._connections:
+            connection.recv()  # built
+
+    def steps_per_second(self, seconds: float) -> float:
+        """Steps all of them for some seconds, together."""
+        for connection in self._connections:
+            connection.send(seconds)
+        return float(sum(connection.recv() for connection in self._connections))
+
+    def close(self) -> None:
+        """Stops the processes."""
+        for connection, process in zip(self._connections, self._processes, strict=True):
+            connection.close()
+            process.join(timeout=10)
+
+
+def _serve(connection: Connection[Any, Any], spec: EnvSpec, seed: int) -> None:
+    env = make_env(spec)
+    explorer = RandomExplorer()
+    explorer.begin(np.random.default_rng(seed), env.action_space, env.reset(), WALK_STEPS)
+    actions = [explorer.act(None) for _ in range(WALK_STEPS)]
+    walk = _bare_atari(env, actions) if isinstance(env, AtariEnv) else _bare_steps(env, actions)
+    connection.send("built")
+    while True:
+        try:
+            seconds = connection.recv()
+        except EOFError:
+            return
+        started, steps = time.perf_counter(), 0
+        while time.perf_counter() - started < seconds:
+            for _ in range(32):
+                next(walk)
+            steps += 32
+        connection.send(steps / (time.perf_counter() - started))
+
+
+def _bare_atari(env: AtariEnv, actions: list[int]) -> Any:
+    """`ALEInterface.act` and nothing else: no observation is read."""
+    ale, meanings = env._ale, env._actions
+    ale.reset_game()
+    while True:
+        for action in actions:
+            ale.act(meanings[action])
+            if ale.game_over():
+                ale.reset_game()
+            yield
+
+
+def _bare_steps(env: RestorableEnv, actions: list[Any]) -> Any:
+    env.reset()
+    while True:
+        for action in actions:
+            _, _, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                env.reset()
+            yield

@@ -1,0 +1,40 @@
+"""The command line: `goexplore explore | resume | inspect | render | check-env | bench`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import tyro
+
+from goexplore.cli._commands import Bench, CheckEnv, Explore, Inspect, Render, Resume
+from goexplore.errors import GoExploreError
+
+Command = (
+    Annotated[Explore, tyro.conf.subcommand("explore")]
+    | Annotated[Resume, tyro.conf.subcommand("resume")]
+    | Annotated[Inspect, tyro.conf.subcommand("inspect")]
+    | Annotated[Render, tyro.conf.subcommand("render")]
+    | Annotated[CheckEnv, tyro.conf.subcommand("check-env")]
+    | Annotated[Bench, tyro.conf.subcommand("bench")]
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs a command and exits: 0 done, 2 bad input, 130 interrupted, 1 anything else."""
+    command = tyro.cli(
+        Command,
+        prog="goexplore",
+        description="Go-Explore: remember promising states, first return to them, then explore.",
+        args=arguments,
+        config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.FlagCreatePairsOff),
+    )
+    try:
+        code = command.run()
+    except GoExploreError as error:
+        print(f"goexplore: {error}", file=sys.stderr)
+        code = error.exit_code
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)

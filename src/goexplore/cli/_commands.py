@@ -1,0 +1,328 @@
+"""The commands. Each is a dataclass: its fields are the options, their docstrings the help."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+from rich.console import Console
+
+from goexplore.cli._output import emit
+from goexplore.errors import InputError
+
+Json = Annotated[bool, tyro.conf.arg(name="json")]
+INTERRUPTED = 130
+
+
+@dataclass
+class Explore:
+    """Explore an environment: remember, return, explore.
+
+    Examples:
+      goexplore explore ALE/MontezumaRevenge-v5 --frames 2_000_000 --out runs/mz
+      goexplore explore MiniGrid-MultiRoom-N6-v0 --cells my_module:cell --minutes 5
+    """
+
+    env_id: tyro.conf.Positional[str]
+    """A Gymnasium id, an Atari game (search always runs it without sticky actions), or package.module:name."""
+    cells: str | None = None
+    """What counts as one place: downscale[:WxHxD], observation[:SIZE], ram:NAME=BYTE[/SIZE],..., or
+    package.module:name. Default: downscaled frames for pictures, the observation for whole numbers."""
+    frames: int | None = None
+    """Stop after this many raw frames (2,000,000 when no budget is given)."""
+    minutes: float | None = None
+    """Stop after this many minutes."""
+    until_score: float | None = None
+    """Stop once a cell has at least this score."""
+    seed: int = 0
+    """One seed gives one archive, whatever the number of workers."""
+    workers: int | None = None
+    """Worker processes. Default: one for each core."""
+    out: Path | None = None
+    """The run folder. Default: a new one under runs/."""
+    preset: Literal["laptop", "paper", "original-code", "tiny"] = "laptop"
+    """Where the settings below come from: laptop (a few cores), paper (as published), original-code (as the
+    authors' scripts ran) or tiny (tests). --print-config shows them."""
+    batch_size: int | None = None
+    """Cells selected in each iteration."""
+    explore_steps: int | None = None
+    """Agent steps explored from each selected cell."""
+    repeat_probability: float | None = None
+    """Probability of repeating the previous action."""
+    selector: str | None = None
+    """How cells are selected: seen, uniform, or package.module:name."""
+    explorer: str | None = None
+    """How to act after a return: random, pure-random, or package.module:name."""
+    reset_counters_on_improvement: bool | None = None
+    """Zero a cell's counters whenever it is found or improved."""
+    pipelined: bool | None = None
+    """Select the next batch before the last is merged; for many workers."""
+    env_kwargs: tuple[str, ...] = ()
+    """Settings of the environment as NAME=VALUE, for example end_on_life_loss=true frame_skip=4."""
+    reset_seed: int = 0
+    """Seed of every reset of a Gymnasium environment."""
+    return_method: Literal["auto", "native", "mujoco", "copy", "replay"] = "auto"
+    """How to return to a state of a Gymnasium environment."""
+    checkpoint_seconds: float = 60.0
+    """Time between checkpoints."""
+    print_config: bool = False
+    """Print what would be run, and stop."""
+    json: Json = False
+    """Print the result as one JSON object on the last line."""
+
+    def run(self) -> int:
+        """Explores."""
+        from goexplore.exploration import preset
+        from goexplore.runs import explore
+
+        settings: dict[str, Any] = {
+            "batch_size": self.batch_size,
+            "explore_steps": self.explore_steps,
+            "repeat_probability": self.repeat_probability,
+            "reset_counters_on_improvement": self.reset_counters_on_improvement,
+            "pipelined": self.pipelined,
+        }
+        if self.print_config:
+            chosen = preset(self.preset, selector=self.selector, explorer=self.explorer, **settings)
+            emit(chosen, as_json=self.json, title=f"preset {self.preset}")
+            return 0
+        result = explore(
+            self.env_id,
+            cells=self.cells,
+            frames=self.frames,
+            minutes=self.minutes,
+            until_score=self.until_score,
+            out=self.out,
+            seed=self.seed,
+            workers=self.workers,
+            preset_name=self.preset,
+            selector=self.selector,
+            explorer=self.explorer,
+            env_kwargs=parse_settings(self.env_kwargs),
+            reset_seed=self.reset_seed,
+            return_method=self.return_method,
+            checkpoint_seconds=self.checkpoint_seconds,
+            **settings,
+        )
+        return _finish(result, as_json=self.json)
+
+
+@dataclass
+class Resume:
+    """Go on with a run from its newest whole checkpoint.
+
+    Example: goexplore resume runs/mz --frames 10_000_000
+    """
+
+    run_folder: tyro.conf.Positional[Path]
+    """The run folder."""
+    frames: int | None = None
+    """New total of raw frames. Without any budget the run's own holds."""
+    minutes: float | None = None
+    """Stop after this many minutes of this session."""
+    until_score: float | None = None
+    """Stop once a cell has at least this score."""
+    workers: int | None = None
+    """Worker processes; need not be what it was."""
+    checkpoint_seconds: float = 60.0
+    """Time between checkpoints."""
+    json: Json = False
+    """Print the result as one JSON object on the last line."""
+
+    def run(self) -> int:
+        """Resumes."""
+        from goexplore.runs import resume
+
+        result = resume(
+            self.run_folder,
+            frames=self.frames,
+            minutes=self.minutes,
+            until_score=self.until_score,
+            workers=self.workers,
+            checkpoint_seconds=self.checkpoint_seconds,
+        )
+        return _finish(result, as_json=self.json)
+
+
+@dataclass
+class Inspect:
+    """Say what is in a run: cells, scores, digest; optionally replay some cells as a proof.
+
+    Example: goexplore inspect runs/mz --verify 50
+    """
+
+    run_folder: tyro.conf.Positional[Path]
+    """The run folder."""
+    verify: int = 0
+    """Replay this many cells, drawn at random, from reset in a fresh simulator."""
+    seed: int = 0
+    """Seed of that draw."""
+    json: Json = False
+    """Print the result as one JSON object on the last line."""
+
+    def run(self) -> int:
+        """Inspects."""
+        from goexplore.demos import inspect_run
+
+        found = inspect_run(self.run_folder, verify=self.verify, seed=self.seed, warn=_warn)
+        emit(
+            found,
+            as_json=self.json,
+            next_commands=[
+                f"goexplore render {self.run_folder}",
+                f"goexplore resume {self.run_folder} --frames N",
+            ],
+        )
+        return 1 if found.get("mismatches") else 0
+
+
+@dataclass
+class Render:
+    """Film a trajectory of a run. It is replayed from reset, and no video is written if the replay disagrees.
+
+    Example: goexplore render runs/mz --out best.mp4
+    """
+
+    run_folder: tyro.conf.Positional[Path]
+    """The run folder."""
+    out: Path | None = None
+    """An .mp4 or .gif. Default: videos/ in the run folder."""
+    which: str = "best"
+    """best (highest score of any cell), end (best end of episode), or a cell's row number."""
+    speed: float = 2.0
+    """How much faster than the game."""
+    every: int = 1
+    """Film every n-th step."""
+    json: Json = False
+    """Print the result as one JSON object on the last line."""
+
+    def run(self) -> int:
+        """Renders."""
+        from goexplore.demos import render
+
+        result = render(self.run_folder, out=self.out, which=self.which, speed=self.speed, every=self.every)
+        emit(result, as_json=self.json, title="replayed and verified")
+        return 0
+
+
+@dataclass
+class CheckEnv:
+    """Test whether an environment keeps the promises the engine builds on; exit code 1 if it does not.
+
+    Example: goexplore check-env my_package:MyEnv-v0
+    """
+
+    env_id: tyro.conf.Positional[str]
+    """A Gymnasium id, an Atari game, or package.module:name."""
+    steps: int = 2000
+    """Length of the reference walk; a snapshot is taken before each step. More finds rarer faults."""
+    seed: int = 0
+    """Seed of the walk."""
+    env_kwargs: tuple[str, ...] = ()
+    """Settings of the environment as NAME=VALUE."""
+    reset_seed: int = 0
+    """Seed of every reset of a Gymnasium environment."""
+    return_method: Literal["auto", "native", "mujoco", "copy", "replay"] = "auto"
+    """How to return to a state of a Gymnasium environment."""
+    json: Json = False
+    """Print the result as one JSON object on the last line."""
+
+    def run(self) -> int:
+        """Checks."""
+        from goexplore.envs import EnvSpec, check_env
+
+        spec = EnvSpec(self.env_id, parse_settings(self.env_kwargs), self.reset_seed, self.return_method)
+        console = Console(stderr=self.json)
+        checks = []
+        for check in check_env(spec, steps=self.steps, seed=self.seed):
+            checks.append(check)
+            mark = "[green]ok  [/]" if check.passed else "[red]FAIL[/]"
+            console.print(f"{mark} {check.name}: {check.detail}", highlight=False, soft_wrap=True)
+        passed = all(check.passed for check in checks)
+        if self.json:
+            answers = [{"name": check.name, "passed": check.passed, "detail": check.detail} for check in checks]
+            emit({"env": self.env_id, "passed": passed, "checks": answers}, as_json=True)
+        else:
+            console.print("fit for exploration" if passed else "not fit: whatever it exports may be wrong")
+        return 0 if passed else 1
+
+
+@dataclass
+class Bench:
+    """Measure the engine against the bare simulator, interleaved in one run.
+
+    Example: goexplore bench explore --json
+    """
+
+    what: tyro.conf.Positional[Literal["explore"]]
+    """explore: the exploration phase."""
+    env_id: tyro.conf.Positional[str] = "ALE/MontezumaRevenge-v5"
+    """The environment."""
+    cells: str | None = None
+    """Cell function. Default: as for explore."""
+    workers: int | None = None
+    """Processes. Default: one for each core."""
+    rounds: int = 5
+    """Times each measurement is taken; medians are reported."""
+    seconds: float = 8.0
+    """Length of one slice of a measurement."""
+    large_archive: int = 50_000
+    """Cells in the large archive."""
+    seed: int = 0
+    """Seed."""
+    json: Json = False
+    """Print the result as one JSON object on the last line."""
+
+    def run(self) -> int:
+        """Measures."""
+        from goexplore.bench import bench_explore
+
+        result = bench_explore(
+            self.env_id,
+            cells=self.cells,
+            workers=self.workers,
+            rounds=self.rounds,
+            seconds=self.seconds,
+            large_archive=self.large_archive,
+            seed=self.seed,
+            say=_warn,
+        )
+        emit(result, as_json=self.json, title="bench explore")
+        return 0
+
+
+def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
+    """Turns NAME=VALUE words into keyword arguments; values are JSON where they can be, text otherwise."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise InputError(f"environment setting {pair!r} should look like name=value")
+        try:
+            settings[name] = json.loads(value)
+        except ValueError:
+            settings[name] = value
+    return settings
+
+
+def _finish(result: Any, *, as_json: bool) -> int:
+    interrupted = result.stopped_by == "interrupt"
+    if interrupted:
+        _warn(f"stopped and saved; go on with: goexplore resume {result.run}")
+    emit(
+        result,
+        as_json=as_json,
+        next_commands=[
+            f"goexplore render {result.run}",
+            f"goexplore resume {result.run} --frames {2 * result.frames}",
+        ],
+    )
+    return INTERRUPTED if interrupted else 0
+
+
+def _warn(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)

@@ -1,0 +1,73 @@
+"""What is in a run folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from goexplore.archive import NEVER
+from goexplore.demos._replay import pick_cells, verify_cells
+from goexplore.errors import InputError
+from goexplore.runs import RunFolder, load, run_config
+
+
+def inspect_run(
+    run: str | os.PathLike[str],
+    *,
+    verify: int = 0,
+    seed: int = 0,
+    warn: Callable[[str], None] = lambda message: None,
+    **objects: Any,
+) -> dict[str, Any]:
+    """Reads a run's newest checkpoint and describes it.
+
+    Args:
+        run: the run folder.
+        verify: replay this many cells, drawn at random, from reset in a fresh simulator.
+        seed: seed of that draw.
+        warn: told in one line about damaged checkpoints.
+        objects: Python objects that the run used, as for `resume`.
+    """
+    if verify < 0:
+        raise InputError(f"verify {verify}: expected 0 or more cells")
+    folder = RunFolder.open(Path(run))
+    config = run_config(folder.read_config(), **objects)
+    loop, codec, seconds = load(folder, config, warn=warn)
+    archive = loop.archive
+    best, end = archive.best(), archive.end
+    table = archive.table
+    found: dict[str, Any] = {
+        "run": str(folder.path),
+        "env": config.env.id,
+        "cells_function": config.cells if isinstance(config.cells, str) else repr(config.cells),
+        "seed": config.seed,
+        "iterations": loop.iteration,
+        "frames": loop.frames,
+        "steps": loop.steps,
+        "return_steps": loop.return_steps,
+        "seconds": round(seconds, 1),
+        "cells": len(archive),
+        "best_score": best.score,
+        "best_length_steps": best.length,
+        "end_score": None if end is NEVER else end.score,
+        "end_length_steps": None if end is NEVER else end.length,
+        "ends_seen": archive.ends_seen,
+        "longest_trajectory_steps": int(table["length"].max()),
+        "trajectory_actions_stored": archive.forest.stored_actions,
+        "snapshot_bytes_mean": _mean([len(snapshot) for snapshot in archive.snapshots if snapshot]),
+        "archive_digest": archive.digest(),
+    }
+    if verify:
+        checks = list(verify_cells(archive, codec, config, pick_cells(archive, verify, seed)))
+        mismatches = [f"cell {check.row}: {check.mismatch}" for check in checks if check.mismatch]
+        found["verified_cells"] = len(checks) - len(mismatches)
+        found["mismatches"] = mismatches
+    return found
+
+
+def _mean(values: list[int]) -> float | None:
+    return round(float(np.mean(values)), 1) if values else None
