@@ -76,7 +76,7 @@ class Explore:
 
     def run(self) -> int:
         """Explores."""
-        from goexplore.exploration import preset
+        from goexplore.exploration import preset_config
         from goexplore.runs import explore
 
         settings: dict[str, Any] = {
@@ -87,7 +87,7 @@ class Explore:
             "pipelined": self.pipelined,
         }
         if self.print_config:
-            chosen = preset(self.preset, selector=self.selector, explorer=self.explorer, **settings)
+            chosen = preset_config(self.preset, selector=self.selector, explorer=self.explorer, **settings)
             emit(chosen, as_json=self.json, title=f"preset {self.preset}")
             return 0
         result = explore(
@@ -99,7 +99,7 @@ class Explore:
             out=self.out,
             seed=self.seed,
             workers=self.workers,
-            preset_name=self.preset,
+            preset=self.preset,
             selector=self.selector,
             explorer=self.explorer,
             env_kwargs=parse_settings(self.env_kwargs),

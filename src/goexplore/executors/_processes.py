@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from multiprocessing import Pipe
 from multiprocessing.connection import wait
-from typing import Any
 
 import cloudpickle
 
@@ -43,14 +42,14 @@ class ProcessExecutor:
         self._queue: deque[tuple[_Batch, Task]] = deque()
         self._batches: deque[_Batch] = deque()
         self._task_seconds = 0.0
+        self._failed_starts = 0
 
     def open(self, spec: WorkerSpec, everything: Callable[[], Update]) -> None:
         """Starts the workers and waits until they have built their environments."""
         self._spec, self._everything = cloudpickle.dumps(spec), everything
         self._pool = [_Worker(self._spec) for _ in range(self.workers)]
-        for worker in self._pool:
-            worker.wait_until_ready()
-            worker.updates.append(everything())
+        while not all(worker.ready for worker in self._pool):
+            self._receive_from_some()
 
     def publish(self, update: Update) -> None:
         """Hands the update to each worker with its next message."""
@@ -68,9 +67,7 @@ class ProcessExecutor:
         """Waits for the oldest batch, feeding workers meanwhile."""
         batch = self._batches[0]
         while batch.missing:
-            ready = wait([worker.connection for worker in self._pool])
-            for worker in [worker for worker in self._pool if worker.connection in ready]:
-                self._receive(worker)
+            self._receive_from_some()
             self._feed()
         self._batches.popleft()
         return [result for result in batch.results if result is not None]
@@ -82,12 +79,12 @@ class ProcessExecutor:
         self._pool = []
 
     def worker_pids(self) -> list[int]:
-        """Process ids of the living workers."""
-        return [worker.process.pid for worker in self._pool]
+        """Process ids of the workers that are up."""
+        return [worker.process.pid for worker in self._pool if worker.ready]
 
     def _feed(self) -> None:
         """Gives idle workers a share of the queue: large shares first, single tasks at the end."""
-        for worker in [worker for worker in self._pool if not worker.tasks]:
+        for worker in [worker for worker in self._pool if worker.ready and not worker.tasks]:
             if not self._queue:
                 return
             fair = len(self._queue) // (2 * self.workers)
@@ -99,13 +96,25 @@ class ProcessExecutor:
             except OSError:  # it died while idle
                 self._replace(worker)
 
+    def _receive_from_some(self) -> None:
+        """Waits until at least one worker has something to say."""
+        speaking = wait([worker.connection for worker in self._pool])
+        for worker in [worker for worker in self._pool if worker.connection in speaking]:
+            self._receive(worker)
+
     def _receive(self, worker: _Worker) -> None:
         try:
             kind, content = worker.connection.recv()
         except (EOFError, OSError):
             self._replace(worker)
             return
-        _raise_if_failed(kind, content)
+        if kind == "error":
+            raise content
+        if kind == "crash":
+            raise GoExploreError(f"a worker failed:\n{content}")
+        if kind == "ready":
+            worker.ready, worker.updates, self._failed_starts = True, [self._everything()], 0
+            return
         seconds = (time.perf_counter() - worker.sent_at) / len(worker.tasks)
         self._task_seconds = 0.9 * self._task_seconds + 0.1 * seconds if self._task_seconds else seconds
         for (batch, task), result in zip(worker.tasks, content, strict=True):
@@ -118,6 +127,9 @@ class ProcessExecutor:
     def _replace(self, dead: _Worker) -> None:
         """Puts a dead worker's tasks back in front and starts another worker in its place."""
         dead.stop()
+        self._failed_starts += not dead.ready
+        if self._failed_starts > CRASHES_ALLOWED:
+            raise GoExploreError(f"worker processes die while starting (exit code {dead.process.returncode})")
         for batch, task in dead.tasks:
             batch.crashes[task.index] = batch.crashes.get(task.index, 0) + 1
             if batch.crashes[task.index] > CRASHES_ALLOWED:
@@ -127,11 +139,7 @@ class ProcessExecutor:
                 )
         self._queue.extendleft(reversed(dead.tasks))
         self.replaced_workers += 1
-        worker = _Worker(self._spec)
-        self._pool[self._pool.index(dead)] = worker
-        worker.wait_until_ready()
-        worker.updates.append(self._everything())
-        self._feed()
+        self._pool[self._pool.index(dead)] = _Worker(self._spec)
 
 
 class _Worker:
@@ -155,12 +163,8 @@ class _Worker:
         self.tasks: list[tuple[_Batch, Task]] = []
         self.updates: list[Update] = []
         self.sent_at = 0.0
-
-    def wait_until_ready(self) -> None:
-        try:
-            _raise_if_failed(*self.connection.recv())
-        except (EOFError, OSError) as error:
-            raise GoExploreError(f"a worker process died while starting (exit code {self.process.wait()})") from error
+        self.ready = False
+        """Whether it has built its environment."""
 
     def send(self) -> None:
         updates, self.updates = self.updates, []
@@ -180,13 +184,6 @@ class _Batch:
         self.results: list[RolloutResult | None] = [None] * size
         self.missing = size
         self.crashes: dict[int, int] = {}
-
-
-def _raise_if_failed(kind: str, content: Any) -> None:
-    if kind == "error":
-        raise content
-    if kind == "crash":
-        raise GoExploreError(f"a worker failed:\n{content}")
 
 
 def available_cores() -> int:

@@ -1,6 +1,6 @@
 """The exploration phase: tasks, rollouts and the loop that asks for them."""
 
-from goexplore.exploration._config import ATARI_SETTINGS, PRESETS, ExplorationConfig, preset
+from goexplore.exploration._config import ATARI_SETTINGS, PRESETS, ExplorationConfig, preset_config
 from goexplore.exploration._explorers import Explorer, RandomExplorer, make_explorer
 from goexplore.exploration._loop import BatchSummary, ExplorationLoop
 from goexplore.exploration._rollout import Roller, WorkerSpec, cell_key, start_episode
@@ -23,6 +23,6 @@ __all__ = [
     "WorkerSpec",
     "cell_key",
     "make_explorer",
-    "preset",
+    "preset_config",
     "start_episode",
 ]

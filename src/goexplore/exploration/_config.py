@@ -57,7 +57,7 @@ many states that differ in lives alone: Montezuma's first key after 0.05 to 0.1M
 (docs/measurements.md)."""
 
 
-def preset(name: str, **changes: Any) -> ExplorationConfig:
+def preset_config(name: str, **changes: Any) -> ExplorationConfig:
     """Returns a preset with some fields changed; changes that are None are ignored.
 
     Raises:

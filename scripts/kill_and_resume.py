@@ -1,0 +1,92 @@
+"""One seed, one archive: whatever the number of workers, and after any number of kills.
+
+python scripts/kill_and_resume.py ALE/Freeway-v5 --frames 800000
+python scripts/kill_and_resume.py goexplore/KeyDoorMaze-v0 --frames 60000 --extra --preset tiny --batch-size 50
+
+Runs with 1, 2 and 4 workers, then once more with the main process killed (SIGKILL) at random moments and
+resumed each time, then once with a worker process killed in mid-batch, and compares the archive digests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "goexplore", *arguments]
+
+
+def digest(*arguments: str) -> str:
+    finished = subprocess.run(
+        command(*arguments, "--json"), check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    return json.loads(finished.stdout.splitlines()[-1])["archive_digest"]
+
+
+def start(*arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command(*arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("env")
+    parser.add_argument("--frames", required=True)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0, help="seed of the moments")
+    parser.add_argument("--extra", nargs=argparse.REMAINDER, default=[], help="further options of explore")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        explore = ["explore", arguments.env, "--frames", arguments.frames, *arguments.extra]
+        found = {}
+        started = time.monotonic()
+        for workers in ("1", "2", "4"):
+            found[f"{workers} workers"] = digest(*explore, "--workers", workers, "--out", f"{folder}/{workers}")
+        seconds = (time.monotonic() - started) / 3
+        found[f"{arguments.kills} kills"] = _killed(explore, f"{folder}/killed", arguments, seconds)
+        found["worker killed"] = _worker_killed(explore, f"{folder}/worker")
+    same = len(set(found.values())) == 1
+    print(json.dumps({"env": arguments.env, "digests": found, "same": same}))
+    sys.exit(0 if same else 1)
+
+
+def _killed(explore: list[str], out: str, arguments: argparse.Namespace, seconds: float) -> str:
+    moments = random.Random(arguments.seed)
+    now = [*explore, "--out", out]
+    for kill in range(arguments.kills):
+        process = start(*now, "--workers", moments.choice("124"), "--checkpoint-seconds", "0.3")
+        time.sleep(1.5 + moments.random() * max(1.0, 2 * seconds / arguments.kills))
+        running = process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        if Path(out, "metrics.jsonl").exists():
+            now = ["resume", out]
+            iterations = len(Path(out, "metrics.jsonl").read_text().splitlines())
+            print(f"kill {kill + 1}: {'running' if running else 'FINISHED'}, {iterations} iterations", file=sys.stderr)
+    return digest("resume", out)
+
+
+def _worker_killed(explore: list[str], out: str) -> str:
+    process = start(*explore, "--workers", "2", "--out", out)
+    killed = 0
+    while process.poll() is None:
+        time.sleep(1.7)
+        workers = [child for child in psutil.Process(process.pid).children() if process.poll() is None]
+        if workers and Path(out, "metrics.jsonl").exists():
+            workers[0].kill()
+            killed += 1
+    print(f"workers killed: {killed}", file=sys.stderr)
+    return digest("inspect", out)
+
+
+if __name__ == "__main__":
+    main()

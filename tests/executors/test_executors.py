@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+
+from goexplore.errors import GoExploreError, InputError
+from goexplore.executors import ProcessExecutor, SerialExecutor
+from goexplore.exploration import ExplorationLoop
+
+
+def position(observation):
+    return int(observation[0])
+
+
+@pytest.mark.parametrize("env", ["goexplore/KeyDoorMaze-v0", "goexplore/Chain-v0"])
+@pytest.mark.parametrize("pipelined", [False, True])
+def test_one_seed_one_archive_on_any_number_of_workers(search, env, pipelined):
+    digests = set()
+    for executor in (SerialExecutor(), ProcessExecutor(1), ProcessExecutor(2), ProcessExecutor(4)):
+        one = search(env, executor=executor, pipelined=pipelined)
+        one.open()
+        loop: ExplorationLoop = one.loop
+        for _ in range(15):
+            while len(loop.in_flight) < 1 + pipelined:
+                executor.submit(loop.ask())
+            loop.tell(executor.collect())
+            executor.publish(loop.news())
+        digests.add(loop.archive.digest())
+    assert len(digests) == 1
+
+
+def test_another_seed_gives_another_archive(search):
+    assert search("goexplore/Chain-v0", seed=1).iterate(5).archive.digest() != (
+        search("goexplore/Chain-v0", seed=2).iterate(5).archive.digest()
+    )
+
+
+def test_a_worker_killed_in_mid_batch_changes_nothing(search):
+    """Workers are busy nearly all the time here, so that most kills strike in the middle of a task."""
+    reference = search("goexplore/KeyDoorMaze-v0", batch_size=400).iterate(15).archive.digest()
+    executor = ProcessExecutor(2)
+    one = search("goexplore/KeyDoorMaze-v0", batch_size=400, executor=executor)
+    one.open()
+    stop = threading.Event()
+
+    def kill_now_and_then():
+        while not stop.wait(0.4):
+            for pid in executor.worker_pids()[:1]:
+                os.kill(pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_now_and_then)
+    killer.start()
+    try:
+        one.iterate(15)
+    finally:
+        stop.set()
+        killer.join()
+    assert executor.replaced_workers > 2
+    assert one.archive.digest() == reference
+
+
+def test_an_environment_that_crashes_now_and_then_is_survived(search, tmp_path):
+    reference = search("tests.lying_envs:CrashesTheProcess", position).iterate(4).archive.digest()
+    executor = ProcessExecutor(2)
+    one = search(
+        "tests.lying_envs:CrashesTheProcess",
+        position,
+        executor=executor,
+        env_kwargs={"marker": str(tmp_path / "crashes"), "times": 2},
+    )
+    assert one.iterate(4).archive.digest() == reference
+    assert executor.replaced_workers >= 1
+
+
+def test_a_task_that_always_kills_its_worker_ends_the_run(search, tmp_path):
+    one = search(
+        "tests.lying_envs:CrashesTheProcess",
+        position,
+        executor=ProcessExecutor(2),
+        env_kwargs={"marker": str(tmp_path / "crashes"), "times": 10_000},
+    )
+    with pytest.raises(GoExploreError, match="crashes there"):
+        one.iterate(10)
+
+
+def test_errors_of_user_code_come_through(search):
+    calls = []
+
+    def fails_later(observation):
+        calls.append(1)
+        return 1 // (len(calls) < 30)
+
+    one = search("goexplore/Chain-v0", fails_later, executor=ProcessExecutor(2))
+    with pytest.raises(InputError, match="the cell function raised ZeroDivisionError"):
+        one.iterate(5)
+
+
+def test_workers_leave_when_the_parent_is_gone(search):
+    executor = ProcessExecutor(2)
+    one = search("goexplore/Chain-v0", executor=executor)
+    one.iterate(1)
+    workers = [worker.process for worker in executor._pool]
+    for worker in executor._pool:
+        worker.connection.close()
+    for process in workers:
+        assert process.wait(timeout=10) == 0
+    executor._pool = []
+
+
+def test_progress_is_told_of_every_rollout(search):
+    for executor in (SerialExecutor(), ProcessExecutor(2)):
+        steps = []
+        executor.on_result = lambda result, steps=steps: steps.append(result.steps)
+        loop = search("goexplore/Chain-v0", executor=executor).iterate(3)
+        assert sum(steps) == loop.steps
