@@ -11,7 +11,20 @@ from pathlib import Path
 
 import goexplore
 
-GAMES = ["MontezumaRevenge", "Pitfall", "PrivateEye", "Venture", "Freeway", "Breakout", "Pong", "MsPacman", "Seaquest", "SpaceInvaders", "Skiing", "Solaris"]
+GAMES = [
+    "MontezumaRevenge",
+    "Pitfall",
+    "PrivateEye",
+    "Venture",
+    "Freeway",
+    "Breakout",
+    "Pong",
+    "MsPacman",
+    "Seaquest",
+    "SpaceInvaders",
+    "Skiing",
+    "Solaris",
+]
 
 
 def main() -> None:

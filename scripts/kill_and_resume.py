@@ -10,6 +10,7 @@ resumed each time, then once with a worker process killed in mid-batch, and comp
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import random
 import signal
@@ -80,10 +81,11 @@ def _worker_killed(explore: list[str], out: str) -> str:
     killed = 0
     while process.poll() is None:
         time.sleep(1.7)
-        workers = [child for child in psutil.Process(process.pid).children() if process.poll() is None]
-        if workers and Path(out, "metrics.jsonl").exists():
-            workers[0].kill()
-            killed += 1
+        with contextlib.suppress(psutil.NoSuchProcess):
+            workers = psutil.Process(process.pid).children()
+            if workers and Path(out, "metrics.jsonl").exists():
+                workers[0].kill()
+                killed += 1
     print(f"workers killed: {killed}", file=sys.stderr)
     return digest("inspect", out)
 

@@ -87,6 +87,20 @@ def test_the_frame_limit_is_counted_through_restores():
         assert steps == 40
 
 
+@pytest.mark.parametrize("game", ["solaris", "tennis", "venture", "qbert"])
+def test_every_reset_is_the_reset_of_a_fresh_emulator(game):
+    """ALE's `reset_game` alone does not see to that; if it did, this would pass with it."""
+    fresh = AtariEnv(game)
+    first, actions = fresh.reset().copy(), random_actions(fresh, 60)
+    expected = play(fresh, actions)
+    used = AtariEnv(game)
+    for seed in range(4):
+        assert np.array_equal(used.reset(), first)
+        assert np.array_equal(used.render().shape, (210, 160, 3))
+        assert play(used, actions) == expected
+        play(used, random_actions(used, 40 + 7 * seed, seed=seed))
+
+
 def test_end_on_life_loss_also_after_a_restore():
     env = AtariEnv("montezuma_revenge", end_on_life_loss=True)
     plain = AtariEnv("montezuma_revenge")

@@ -29,6 +29,8 @@ WARM_UP_ITERATIONS = 8
 SMALL_ARCHIVE = 500
 FINE_CELLS = "downscale:16x21x8"
 """Cells fine enough that a minute of exploring a picture finds tens of thousands."""
+MEMORY_SEARCH_CELLS = 20_000
+MEMORY_SEARCH_SECONDS = 180.0
 BREAKDOWN_TASKS = 40
 
 
@@ -110,7 +112,10 @@ def bench_explore(
     config = RunConfig(resolved(spec, env), cells or default_cells(env), ExplorationConfig(), seed)
 
     say("memory: a search with fine cells ...")
-    memory = _memory_per_cell(replace(config, cells=FINE_CELLS), env, workers) if _is_picture(env) else None
+    memory = None
+    if _is_picture(env):
+        more_cells = min(MEMORY_SEARCH_CELLS, large_archive)
+        memory = _memory_per_cell(replace(config, cells=FINE_CELLS), env, workers, more_cells)
     say("warming up ...")
     engine = _Engine(config, env, workers)
     for _ in range(WARM_UP_ITERATIONS):
@@ -248,19 +253,20 @@ def _pad(archive: Archive, codec: SnapshotCodec, size: int) -> None:
             archive.table[counter][row] = archive.table[counter][source]
 
 
-def _memory_per_cell(config: RunConfig, env: RestorableEnv, workers: int) -> tuple[float, float, int]:
+def _memory_per_cell(config: RunConfig, env: RestorableEnv, workers: int, more_cells: int) -> tuple[float, float, int]:
     """Bytes that the main process and one worker grow by for each cell of a real search."""
     engine = _Engine(config, env, workers)
     try:
         engine.iterate()
         before = _resident(engine)
         cells_before = len(engine.loop.archive)
-        while len(engine.loop.archive) < cells_before + 20_000:
+        deadline = time.monotonic() + MEMORY_SEARCH_SECONDS
+        while len(engine.loop.archive) < cells_before + more_cells and time.monotonic() < deadline:
             engine.iterate()
         after = _resident(engine)
     finally:
         engine.close()
-    grown = len(engine.loop.archive) - cells_before
+    grown = max(1, len(engine.loop.archive) - cells_before)
     main, worker = ((late - early) / grown for early, late in zip(before, after, strict=True))
     return round(main, 1), round(worker, 1), grown
 

@@ -25,6 +25,7 @@ KNOWN_BROKEN_ROUND_TRIPS = {
     "qbert": "Q*bert's saved states can diverge after a restore in ale-py 0.12.1 and earlier (ALE #732)",
     "tetris": "Tetris' saved states can diverge after a restore in ale-py 0.12.1 and earlier (ALE #732)",
 }
+STALE: NDArray[np.uint8] = np.zeros((0, 0, 3), np.uint8)
 _HEADER = struct.Struct("<II")  # lives, size of the emulator state
 
 
@@ -157,7 +158,10 @@ class AtariEnv:
         }[observation]
         self._is_screen = observation != "ram"
         self._lives = 0
-        self._screen_is_stale = False
+        self._rom_path = rom_path
+        self._start: bytes | None = None
+        self._start_picture: NDArray[np.uint8] | None = None
+        self._picture: NDArray[np.uint8] | None = None  # the screen now, where ALE's own buffer does not show it
 
     @property
     def action_names(self) -> list[str]:
@@ -181,11 +185,24 @@ class AtariEnv:
         return memory
 
     def reset(self) -> Observation:
-        """Starts the game."""
-        self._ale.reset_game()
-        self._lives = self._ale.lives()
-        self._screen_is_stale = False
-        self._read(self.observation)
+        """Starts the game, always in the state of a freshly loaded one.
+
+        ALE's own `reset_game` on a used emulator leaves traces in RAM (in 13 of 104 games, Solaris and
+        Tennis among them, ale-py 0.12.1), so only the first reset uses it and later ones restore that state.
+        """
+        if self._start is None:
+            self._ale.reset_game()
+            self._lives = self._ale.lives()
+            self._read(self.observation)
+            self._picture = self._start_picture = self._ale.getScreenRGB()
+            self._start = self.snapshot()
+        elif self.game in KNOWN_BROKEN_ROUND_TRIPS:
+            self._start = None
+            self._ale.loadROM(self._rom_path)
+            return self.reset()
+        else:
+            self.restore(self._start)
+            self._picture = self._start_picture
         return self.observation
 
     def step(self, action: Action) -> StepResult:
@@ -196,7 +213,7 @@ class AtariEnv:
             reward += 1_000_000
         if self._pool == 1:
             self._read(self.observation)
-        self._screen_is_stale = False
+        self._picture = None
         truncated = ale.game_truncated()
         terminated = ale.game_over(with_truncation=False)
         if self._end_on_life_loss:
@@ -234,7 +251,7 @@ class AtariEnv:
         self._ale.restoreState(self._new_state(snapshot[_HEADER.size : split]))
         observation = np.frombuffer(snapshot, np.uint8, offset=split)
         self.observation[...] = observation.reshape(self.observation.shape)
-        self._screen_is_stale = True
+        self._picture = STALE
         return self.observation
 
     def fingerprint(self) -> bytes:
@@ -247,9 +264,9 @@ class AtariEnv:
         Raises:
             InputError: called right after `restore`, when the screen still shows another state.
         """
-        if self._screen_is_stale:
+        if self._picture is STALE:
             raise InputError("the Atari screen is stale right after a restore: take a step, then render")
-        picture: NDArray[np.uint8] = self._ale.getScreenRGB()
+        picture: NDArray[np.uint8] = self._ale.getScreenRGB() if self._picture is None else self._picture
         return picture
 
     def close(self) -> None:
