@@ -53,6 +53,7 @@ def main() -> None:
         for workers in ("1", "2", "4"):
             found[f"{workers} workers"] = digest(*explore, "--workers", workers, "--out", f"{folder}/{workers}")
         seconds = (time.monotonic() - started) / 3
+        print(f"{seconds:.0f} s a run", file=sys.stderr)
         found[f"{arguments.kills} kills"] = _killed(explore, f"{folder}/killed", arguments, seconds)
         found["worker killed"] = _worker_killed(explore, f"{folder}/worker")
     same = len(set(found.values())) == 1
@@ -65,7 +66,7 @@ def _killed(explore: list[str], out: str, arguments: argparse.Namespace, seconds
     now = [*explore, "--out", out]
     for kill in range(arguments.kills):
         process = start(*now, "--workers", moments.choice("124"), "--checkpoint-seconds", "0.3")
-        time.sleep(1.5 + moments.random() * max(1.0, 2 * seconds / arguments.kills))
+        time.sleep(1.0 + moments.random() * 2 * seconds / arguments.kills)
         running = process.poll() is None
         process.send_signal(signal.SIGKILL)
         process.wait()

@@ -36,6 +36,11 @@ def load_object(reference: str, *, what: str) -> Any:
     return getattr(module, name)
 
 
+def made(thing: Any) -> Any:
+    """An instance: classes are called without arguments, everything else is taken as it is."""
+    return thing() if isinstance(thing, type) else thing
+
+
 def reference_to(thing: Any) -> str | None:
     """Returns `package.module:name` for a module-level function or class, or None.
 

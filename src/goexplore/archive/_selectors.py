@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive._archive import Archive
 from goexplore.errors import InputError
-from goexplore.plugins import load_object
+from goexplore.plugins import load_object, made
 
 
 class Selector(Protocol):
@@ -45,14 +45,12 @@ SELECTORS: dict[str, type[Selector]] = {"seen": SeenSelector, "uniform": Uniform
 def make_selector(selector: str | Selector) -> Selector:
     """Returns the selector of that name ("seen", "uniform", `package.module:name`), or the object itself."""
     if not isinstance(selector, str):
-        return selector
+        return cast(Selector, made(selector))
     if selector in SELECTORS:
         return SELECTORS[selector]()
     if ":" not in selector:
         raise InputError(f"selector {selector!r}: expected {', '.join(SELECTORS)} or package.module:name of your own")
-    found = load_object(selector, what="selector")
-    made: Selector = found() if isinstance(found, type) else found
-    return made
+    return cast(Selector, made(load_object(selector, what="selector")))
 
 
 def draw(weights: NDArray[np.float64], rng: np.random.Generator, count: int) -> NDArray[np.int64]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from goexplore.envs import ActionSpace
 from goexplore.errors import InputError
-from goexplore.plugins import load_object
+from goexplore.plugins import load_object, made
 
 
 class Explorer(Protocol):
@@ -58,13 +58,11 @@ class RandomExplorer:
 def make_explorer(explorer: str | Explorer, *, repeat_probability: float) -> Explorer:
     """Returns the explorer of that name ("random", "pure-random", `package.module:name`), or the object."""
     if not isinstance(explorer, str):
-        return explorer
+        return cast(Explorer, made(explorer))
     if explorer == "random":
         return RandomExplorer(repeat_probability)
     if explorer == "pure-random":
         return RandomExplorer(0.0)
     if ":" not in explorer:
         raise InputError(f"explorer {explorer!r}: expected random, pure-random or package.module:name of your own")
-    found = load_object(explorer, what="explorer")
-    made: Explorer = found() if isinstance(found, type) else found
-    return made
+    return cast(Explorer, made(load_object(explorer, what="explorer")))
