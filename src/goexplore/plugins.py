@@ -36,6 +36,14 @@ def load_object(reference: str, *, what: str) -> Any:
     return getattr(module, name)
 
 
+BUILT_IN_PREFIXES = ("downscale:", "observation:", "ram:")
+
+
+def is_plugin(name: str) -> bool:
+    """Whether a name means code to import (`package.module:name`) and not one of our own forms."""
+    return ":" in name and not name.startswith(BUILT_IN_PREFIXES)
+
+
 def made(thing: Any) -> Any:
     """An instance: classes are called without arguments, everything else is taken as it is."""
     return thing() if isinstance(thing, type) else thing

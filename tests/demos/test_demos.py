@@ -30,7 +30,7 @@ def frames_of(video) -> np.ndarray:
 
 
 def test_the_video_shows_the_trajectory(run, tmp_path):
-    result = goexplore.render(run, out=tmp_path / "end.mp4", which="end", progress=False)
+    result = goexplore.render(run, out=tmp_path / "end.mp4", which="end")
     assert result.score == 11
     assert result.ends_episode
     frames = frames_of(result.video)
@@ -47,7 +47,7 @@ def test_the_video_shows_the_trajectory(run, tmp_path):
 
 
 def test_gifs_too(run, tmp_path):
-    assert goexplore.render(run, out=tmp_path / "best.gif", every=3, progress=False).video.read_bytes()[:4] == b"GIF8"
+    assert goexplore.render(run, out=tmp_path / "best.gif", every=3).video.read_bytes()[:4] == b"GIF8"
 
 
 def corrupt(run, change) -> None:
@@ -60,7 +60,7 @@ def corrupt(run, change) -> None:
 def test_a_trajectory_that_does_not_replay_is_not_exported(run, tmp_path):
     corrupt(run, lambda saved: saved["table.score"].__setitem__(slice(None), saved["table.score"] + 5))
     with pytest.raises(GoExploreError, match=r"does not replay.*score 6.*reached 1.*not exported") as raised:
-        goexplore.render(run, out=tmp_path / "wrong.mp4", progress=False)
+        goexplore.render(run, out=tmp_path / "wrong.mp4")
     assert raised.value.exit_code == 1
     assert list(tmp_path.glob("*wrong*")) == []
 
@@ -101,13 +101,13 @@ def test_verification_compares_the_restored_state(run):
 )
 def test_bad_input(run, settings, message):
     with pytest.raises(InputError, match=message):
-        goexplore.render(run, progress=False, **settings)
+        goexplore.render(run, **settings)
 
 
 def test_an_end_that_was_never_reached(tmp_path):
     run = goexplore.explore(MAZE, frames=200, preset="tiny", workers=1, progress=False, out=tmp_path / "run").run
     with pytest.raises(InputError, match="no episode has ended"):
-        goexplore.render(run, which="end", progress=False)
+        goexplore.render(run, which="end")
 
 
 @pytest.mark.atari
@@ -118,7 +118,7 @@ def test_archived_cells_replay_from_reset_to_the_same_state(tmp_path, game):
     ).run
     found = goexplore.inspect_run(run, verify=25)
     assert found["verified_cells"] == min(25, found["cells"])
-    assert goexplore.render(run, which="end", out=tmp_path / "end.mp4", progress=False).score == found["end_score"]
+    assert goexplore.render(run, which="end", out=tmp_path / "end.mp4").score == found["end_score"]
     frames = frames_of(tmp_path / "end.mp4")
     assert frames.shape[1:] == (448, 640, 3)
     assert frames.std() > 5
@@ -132,7 +132,7 @@ def test_nothing_wrong_leaves_qbert(tmp_path):
     for which in ("best", "end"):
         video = tmp_path / f"{which}.mp4"
         with contextlib.suppress(GoExploreError):
-            assert goexplore.render(run, which=which, out=video, progress=False).score == found[f"{which}_score"]
+            assert goexplore.render(run, which=which, out=video).score == found[f"{which}_score"]
             assert video.exists()
             continue
         assert not video.exists()

@@ -213,14 +213,20 @@ class Archive:
             "ends_seen": np.array(self.ends_seen),
         }
 
-    def restore(self, saved: dict[str, NDArray[Any]]) -> None:
-        """Takes over what `save` returned."""
+    def restore(self, saved: dict[str, NDArray[Any]], *, with_snapshots: bool = True) -> None:
+        """Takes over what `save` returned.
+
+        Args:
+            saved: the arrays.
+            with_snapshots: ignore those that came from a file and would have to be unpickled.
+        """
         self.table.replace({name: saved[f"table.{name}"] for name in FIELDS})
         forest = {name[7:]: array for name, array in saved.items() if name.startswith("forest.")}
         self.forest.restore(forest)
         self.keys = split_bytes("keys", saved)
         self._rows = {key: row for row, key in enumerate(self.keys)}
-        self.snapshots = [snapshot or None for snapshot in split_bytes("snapshots", saved)]
+        snapshots = split_bytes("snapshots", saved) if with_snapshots else [b""] * len(self.keys)
+        self.snapshots = [snapshot or None for snapshot in snapshots]
         self.ends_seen = int(saved["ends_seen"])
         score, length = saved["end"]
         trajectory = Trajectory(*map(int, saved["end_trajectory"]))

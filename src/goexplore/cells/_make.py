@@ -11,7 +11,7 @@ from goexplore.cells._downscale import Downscale
 from goexplore.cells._features import Callback, RamFeatures, WholeObservation
 from goexplore.cells._protocol import CellFunction
 from goexplore.errors import InputError
-from goexplore.plugins import load_object
+from goexplore.plugins import is_plugin, load_object
 
 FORMS = "downscale[:WxHxD], observation[:SIZE], ram:NAME=BYTE[/SIZE],..., or package.module:name of your own"
 
@@ -43,7 +43,7 @@ def _named(name: str) -> CellFunction:
             raise InputError(f"cells {name!r}: {match[1]} is not a number") from error
     if name.startswith("ram:"):
         return RamFeatures(_ram_places(name))
-    if ":" in name and not name.startswith(("downscale:", "observation:")):
+    if is_plugin(name):
         return make_cells(load_object(name, what="cells"))
     raise InputError(f"cells {name!r}: expected {FORMS}")
 

@@ -130,6 +130,8 @@ class Resume:
     """Worker processes; need not be what it was."""
     checkpoint_seconds: float = 60.0
     """Time between checkpoints."""
+    trust: bool = False
+    """Import the code that the run names (package.module:name). For your own runs, not for a stranger's."""
     json: Json = False
     """Print the result as one JSON object on the last line."""
 
@@ -144,6 +146,7 @@ class Resume:
             until_score=self.until_score,
             workers=self.workers,
             checkpoint_seconds=self.checkpoint_seconds,
+            trust=self.trust,
         )
         return _finish(result, as_json=self.json)
 
@@ -161,6 +164,8 @@ class Inspect:
     """Replay this many cells, drawn at random, from reset in a fresh simulator."""
     seed: int = 0
     """Seed of that draw."""
+    trust: bool = False
+    """Import the code that the run names (package.module:name). For your own runs, not for a stranger's."""
     json: Json = False
     """Print the result as one JSON object on the last line."""
 
@@ -168,7 +173,8 @@ class Inspect:
         """Inspects."""
         from goexplore.demos import inspect_run
 
-        found = inspect_run(self.run_folder, verify=self.verify, seed=self.seed, warn=_warn)
+        with Console(stderr=True).status("reading and replaying ..."):
+            found = inspect_run(self.run_folder, verify=self.verify, seed=self.seed, trust=self.trust, warn=_warn)
         emit(
             found,
             as_json=self.json,
@@ -197,6 +203,8 @@ class Render:
     """How much faster than the game."""
     every: int = 1
     """Film every n-th step."""
+    trust: bool = False
+    """Import the code that the run names (package.module:name). For your own runs, not for a stranger's."""
     json: Json = False
     """Print the result as one JSON object on the last line."""
 
@@ -204,7 +212,16 @@ class Render:
         """Renders."""
         from goexplore.demos import render
 
-        result = render(self.run_folder, out=self.out, which=self.which, speed=self.speed, every=self.every)
+        with Console(stderr=True).status("replaying and filming ..."):
+            result = render(
+                self.run_folder,
+                out=self.out,
+                which=self.which,
+                speed=self.speed,
+                every=self.every,
+                trust=self.trust,
+                warn=_warn,
+            )
         emit(result, as_json=self.json, title="replayed and verified")
         return 0
 
@@ -312,13 +329,14 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
 def _finish(result: Any, *, as_json: bool) -> int:
     interrupted = result.stopped_by == "interrupt"
     if interrupted:
-        _warn(f"stopped and saved; go on with: goexplore resume {result.run}")
+        _warn(f"stopped and saved; go on with: {result.resume_command}")
+    trust = " --trust" if result.resume_command.endswith(" --trust") else ""
     emit(
         result,
         as_json=as_json,
         next_commands=[
-            f"goexplore render {result.run}",
-            f"goexplore resume {result.run} --frames {2 * result.frames}",
+            f"goexplore render {result.run}{trust}",
+            f"{result.resume_command} --frames {2 * result.frames}",
         ],
     )
     return INTERRUPTED if interrupted else 0

@@ -20,6 +20,7 @@ def inspect_run(
     *,
     verify: int = 0,
     seed: int = 0,
+    trust: bool = False,
     warn: Callable[[str], None] = lambda message: None,
     **objects: Any,
 ) -> dict[str, Any]:
@@ -29,13 +30,14 @@ def inspect_run(
         run: the run folder.
         verify: replay this many cells, drawn at random, from reset in a fresh simulator.
         seed: seed of that draw.
+        trust: import the code that the run names (`package.module:name`); for your own runs.
         warn: told in one line about damaged checkpoints.
         objects: Python objects that the run used, as for `resume`.
     """
     if verify < 0:
         raise InputError(f"verify {verify}: expected 0 or more cells")
     folder = RunFolder.open(Path(run))
-    config = run_config(folder.read_config(), **objects)
+    config = run_config(folder.read_config(), trust=trust, **objects)
     loop, codec, seconds = load(folder, config, warn=warn)
     archive = loop.archive
     best, end = archive.best(), archive.end

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from goexplore.archive import NEVER, Archive, Best
 from goexplore.demos._replay import replay, require_same
 from goexplore.demos._video import video_writer
 from goexplore.envs import RestorableEnv, make_env
 from goexplore.errors import InputError
-from goexplore.runs import RunFolder, load, make_display, run_config
+from goexplore.runs import RunFolder, load, run_config
 
 ATARI_FPS = 60
+OTHER_STEPS_PER_SECOND = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,9 @@ def render(
     which: str = "best",
     speed: float = 2.0,
     every: int = 1,
-    progress: bool = True,
+    trust: bool = False,
+    warn: Callable[[str], None] = lambda message: None,
+    **objects: Any,
 ) -> RenderResult:
     """Films a trajectory of a run, replayed from reset and verified.
 
@@ -47,7 +52,9 @@ def render(
         which: "best" (highest score of any cell), "end" (best end of episode) or a cell's row number.
         speed: how much faster than the game; 1 is its own speed.
         every: film every n-th step.
-        progress: say what is going on.
+        trust: import the code that the run names (`package.module:name`); for your own runs.
+        warn: told in one line about damaged checkpoints.
+        objects: Python objects that the run used, as for `resume`.
 
     Raises:
         InputError: there is no such trajectory.
@@ -56,32 +63,25 @@ def render(
     if speed <= 0 or every < 1:
         raise InputError(f"speed {speed} and every {every}: expected more than 0, and at least 1")
     folder = RunFolder.open(Path(run))
-    config = run_config(folder.read_config())
-    display = make_display(progress=progress)
-    try:
-        loop, _, _ = load(folder, config, warn=display.say)
-        expected, ends = _chosen(loop.archive, which)
-        path = Path(out) if out is not None else folder.videos / f"{which}.mp4"
-        env = make_env(config.env, render=True)
-        frames_per_step = env.frames_per_step
-        steps_per_second = ATARI_FPS / frames_per_step if frames_per_step > 1 else 10.0
-        fps = steps_per_second * speed / every
-        filmed = 0
-        with video_writer(path, fps=fps) as add:
+    config = run_config(folder.read_config(), trust=trust, **objects)
+    loop, _, _ = load(folder, config, warn=warn)
+    expected, ends = _chosen(loop.archive, which)
+    path = Path(out) if out is not None else folder.videos / f"{which}.mp4"
+    env = make_env(config.env, render=True)
+    frames_per_step = env.frames_per_step
+    steps_per_second = ATARI_FPS / frames_per_step if frames_per_step > 1 else OTHER_STEPS_PER_SECOND
+    fps = steps_per_second * speed / every
+    filmed = 0
+    with video_writer(path, fps=fps) as add:
 
-            def film(env: RestorableEnv, score: float, steps: int) -> None:
-                nonlocal filmed
-                if steps % every == 0 or steps == expected.length:
-                    filmed += 1
-                    add(
-                        env.render(),
-                        f"score {score:,.0f}   step {steps:,}   frame {steps * frames_per_step:,}",
-                    )
+        def film(env: RestorableEnv, score: float, steps: int) -> None:
+            nonlocal filmed
+            if steps % every == 0 or steps == expected.length:
+                filmed += 1
+                add(env.render(), f"score {score:,.0f}   step {steps:,}   frame {steps * frames_per_step:,}")
 
-            actions = loop.archive.forest.actions(expected.trajectory)
-            require_same(replay(env, actions, on_step=film), expected, ends=ends)
-    finally:
-        display.close()
+        actions = loop.archive.forest.actions(expected.trajectory)
+        require_same(replay(env, actions, on_step=film), expected, ends=ends)
     return RenderResult(
         video=path,
         score=expected.score,

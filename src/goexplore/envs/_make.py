@@ -64,7 +64,7 @@ def make_env(spec: EnvSpec, *, render: bool = False) -> RestorableEnv:
         InputError: there is no such environment, or it does not take these arguments.
     """
     if spec.factory is not None:
-        return _adapt(_call(spec.factory, spec), spec)
+        return _adapt(_call(spec.factory, spec, render=render), spec)
     rom = atari_game_of(spec.id)
     if rom is not None:
         kwargs = {"game": rom, **spec.kwargs}
@@ -76,7 +76,7 @@ def make_env(spec: EnvSpec, *, render: bool = False) -> RestorableEnv:
     if ":" in spec.id:
         factory = _factory_named(spec.id)
         if factory is not None:
-            return _adapt(_call(factory, spec), spec)
+            return _adapt(_call(factory, spec, render=render), spec)
     return _adapt(_make_registered(spec, render=render), spec)
 
 
@@ -101,9 +101,12 @@ def _factory_named(reference: str) -> Callable[..., Any] | None:
     return factory
 
 
-def _call(factory: Callable[..., Any], spec: EnvSpec) -> Any:
+def _call(factory: Callable[..., Any], spec: EnvSpec, *, render: bool) -> Any:
+    kwargs = dict(spec.kwargs)
+    if render and "render_mode" in inspect.signature(factory).parameters:
+        kwargs.setdefault("render_mode", "rgb_array")
     try:
-        return factory(**spec.kwargs)
+        return factory(**kwargs)
     except TypeError as error:
         raise InputError(f"environment {spec.id!r} could not be made: {error}") from error
 

@@ -213,9 +213,9 @@ class ExplorationLoop:
             **join_bytes("loop.pending_snapshots", snapshots),
         }
 
-    def restore(self, saved: dict[str, NDArray[Any]]) -> None:
+    def restore(self, saved: dict[str, NDArray[Any]], *, with_snapshots: bool = True) -> None:
         """Takes over what `save` returned; the batches that were in flight must be submitted again."""
-        self.archive.restore(saved)
+        self.archive.restore(saved, with_snapshots=with_snapshots)
         self.iteration, self.steps, self.return_steps, self._asked, batches = saved["loop.counters"].tolist()
         tasks = []
         for numbers, score, snapshot in zip(
@@ -225,7 +225,8 @@ class ExplorationLoop:
             strict=True,
         ):
             iteration, index, row, length, chunk, offset = numbers
-            task = Task(iteration, index, row, score, length, Trajectory(chunk, offset), snapshot or None)
+            trajectory, usable = Trajectory(chunk, offset), snapshot if with_snapshots and snapshot else None
+            task = Task(iteration, index, row, score, length, trajectory, usable)
             tasks.append(self._with_return(task))
         size = len(tasks) // batches if batches else 1
         self._pending = deque(tasks[at : at + size] for at in range(0, len(tasks), size))
