@@ -1,0 +1,269 @@
+"""The run folder: what a run is, where its files are, and who is using it.
+
+    config.json        what was asked for: environment, cells, settings, seed, budget
+    provenance.json    versions and machine, once for each session
+    metrics.jsonl      one line for each iteration
+    events.out.*       the same for TensorBoard
+    checkpoints/       the newest two; see goexplore.runs._checkpoints
+    videos/
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import platform
+import sys
+import time
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import IO, Any
+
+from goexplore.envs import EnvSpec
+from goexplore.errors import InputError
+from goexplore.exploration import ExplorationConfig
+from goexplore.plugins import is_plugin
+from goexplore.runs._files import read_json, write_json
+
+FORMAT = "goexplore-run"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When a run stops: at whichever comes first."""
+
+    frames: int | None = None
+    """Raw frames explored, all sessions together."""
+    minutes: float | None = None
+    """Minutes of this session."""
+    score: float | None = None
+    """Stop once a cell with at least this score is found."""
+
+    def __post_init__(self) -> None:
+        if self.frames is not None and self.frames <= 0:
+            raise InputError(f"frames {self.frames:,}: expected a budget above 0, for example 2_000_000")
+        if self.minutes is not None and not self.minutes > 0:
+            raise InputError(f"minutes {self.minutes}: expected a budget above 0")
+        if self.frames is None and self.minutes is None and self.score is None:
+            raise InputError("give a budget: frames, minutes or until_score")
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """Everything that decides what a run finds."""
+
+    env: EnvSpec
+    cells: Any
+    """Name of a cell function, or the object itself."""
+    exploration: ExplorationConfig
+    seed: int
+    budget: Budget = field(default_factory=lambda: Budget(frames=2_000_000))
+
+    def to_json(self) -> dict[str, Any]:
+        """As it goes into config.json. Python objects without a name leave only a description."""
+        env = {name: getattr(self.env, name) for name in ("id", "kwargs", "reset_seed", "return_method")}
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "env": env | ({"object": True} if self.env.factory is not None else {}),
+            "cells": _name_or_object(self.cells),
+            "exploration": {
+                setting.name: _name_or_object(getattr(self.exploration, setting.name))
+                for setting in dataclasses.fields(self.exploration)
+            },
+            "seed": self.seed,
+            "budget": dataclasses.asdict(self.budget),
+        }
+
+    def plugins(self) -> list[str]:
+        """Names of third-party code that the run uses, as `package.module:name`."""
+        named = (self.env.id, self.cells, self.exploration.selector, self.exploration.explorer)
+        return [name for name in named if isinstance(name, str) and is_plugin(name)]
+
+    def resume_command(self, path: Path) -> str:
+        """What to type to go on."""
+        return f"goexplore resume {path}" + (" --trust" if self.plugins() else "")
+
+    def identity(self) -> str:
+        """A hash of everything but the budget: checkpoints carry it, so that none is taken for another run's."""
+        told = {name: value for name, value in self.to_json().items() if name != "budget"}
+        return hashlib.blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+class RunFolder:
+    """A run's files on disk.
+
+    Args:
+        path: the folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.checkpoints = path / "checkpoints"
+        self.videos = path / "videos"
+        self.metrics = path / "metrics.jsonl"
+        self._config = path / "config.json"
+        self._provenance = path / "provenance.json"
+        self._lock: IO[str] | None = None
+
+    @classmethod
+    def create(cls, path: Path, config: RunConfig) -> RunFolder:
+        """Makes a new run folder and takes its lock.
+
+        Raises:
+            InputError: there is something in it already, or it cannot be made.
+        """
+        folder = cls(path)
+        try:
+            if path.is_dir() and any(child.name != ".lock" for child in path.iterdir()):
+                if folder._config.exists():
+                    raise InputError(
+                        f"{path} already holds a run; go on with it: goexplore resume {path}, or give another --out"
+                    )
+                raise InputError(f"{path} is not empty and holds no run; give another --out")
+            folder.checkpoints.mkdir(parents=True, exist_ok=True)
+            folder.videos.mkdir(exist_ok=True)
+            folder.lock()
+            write_json(folder._config, config.to_json())
+        except OSError as error:
+            raise InputError(f"the run folder {path} cannot be made: {error.strerror or error}") from error
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """Opens an existing run.
+
+        Raises:
+            InputError: it is not one.
+        """
+        folder = cls(path)
+        if not path.is_dir():
+            raise InputError(f"there is no run folder {path}")
+        if not folder._config.exists():
+            raise InputError(f"{path} is not a run folder: it has no config.json")
+        return folder
+
+    def lock(self) -> None:
+        """Claims the folder for this process, until it ends.
+
+        Raises:
+            InputError: another process is writing to it.
+        """
+        import fcntl
+
+        self._lock = (self.path / ".lock").open("a+")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InputError(f"{self.path} is in use by another process; wait for it, or stop it") from error
+
+    def unlock(self) -> None:
+        """Gives the folder back."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def read_config(self) -> dict[str, Any]:
+        """Returns config.json after checking that it is ours.
+
+        Raises:
+            InputError: it is not, or comes from a newer version.
+        """
+        config = read_json(self._config)
+        if not isinstance(config, dict) or config.get("format") != FORMAT:
+            raise InputError(f"{self._config} does not describe a goexplore run")
+        if config.get("format_version") != FORMAT_VERSION:
+            raise InputError(
+                f"{self._config} has format version {config.get('format_version')}; this goexplore reads version"
+                f" {FORMAT_VERSION}: install the version that wrote it"
+            )
+        return config
+
+    def write_config(self, config: RunConfig) -> None:
+        """Replaces config.json, for a new budget."""
+        write_json(self._config, config.to_json())
+
+    def note_session(self, **facts: Any) -> None:
+        """Adds this session to provenance.json."""
+        sessions = read_json(self._provenance) if self._provenance.exists() else []
+        write_json(self._provenance, [*sessions, provenance() | facts])
+
+
+def run_config(saved: dict[str, Any], *, trust: bool = False, **objects: Any) -> RunConfig:
+    """Rebuilds a configuration from config.json.
+
+    Args:
+        saved: its content.
+        trust: allow it to name code of third parties. Importing that runs it, so a run from a stranger must not.
+        objects: Python objects for what has no importable name: `env`, `cells`, `selector`, `explorer`.
+
+    Raises:
+        InputError: it is damaged, or an object that it needs was not given.
+    """
+    try:
+        env = dict(saved["env"])
+        factory = objects.get("env")
+        if env.pop("object", False) and factory is None:
+            raise _needs_object("env", env["id"])
+        config = RunConfig(
+            env=EnvSpec(**env, factory=factory),
+            cells=_object_or_name("cells", saved["cells"], objects.get("cells")),
+            exploration=ExplorationConfig(
+                **{
+                    name: _object_or_name(name, value, objects.get(name))
+                    for name, value in saved["exploration"].items()
+                }
+            ),
+            seed=int(saved["seed"]),
+            budget=Budget(**saved["budget"]),
+        )
+        plugins = config.plugins()
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"config.json is damaged or not ours ({type(error).__name__}: {error})") from error
+    if plugins and not trust:
+        raise InputError(
+            f"this run uses code of its own ({', '.join(plugins)}), and reading it would run that code; if you trust the"
+            " folder, say so with --trust"
+        )
+    return config
+
+
+def provenance() -> dict[str, Any]:
+    """Versions and machine, so that numbers can be compared later."""
+    packages = {}
+    for name in ("goexplore", "numpy", "gymnasium", "ale-py", "mujoco", "minigrid", "numba", "zstandard"):
+        try:
+            packages[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return {
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "packages": packages,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+    }
+
+
+def _name_or_object(part: Any) -> Any:
+    return part if isinstance(part, (str, int, float)) else {"object": getattr(part, "__qualname__", type(part).__name__)}
+
+
+def _object_or_name(part: str, saved: Any, given: Any) -> Any:
+    if given is not None:
+        return given
+    if not isinstance(saved, dict):
+        return saved
+    raise _needs_object(part, str(saved))
+
+
+def _needs_object(part: str, description: str) -> InputError:
+    return InputError(
+        f"this run's {part} was a Python object ({description}) that cannot be read back from a file; resume it"
+        f" from Python: goexplore.resume(path, {part}=...)"
+    )

@@ -1,0 +1,284 @@
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import goexplore
+from goexplore.errors import GoExploreError, InputError
+from goexplore.runs import RunFolder, read_newest_checkpoint
+from tests.conftest import last_json
+
+MAZE = "goexplore/KeyDoorMaze-v0"
+
+
+def run(path: Path, **settings) -> goexplore.RunResult:
+    defaults = {"frames": 4000, "preset": "tiny", "workers": 1, "progress": False, "out": path}
+    return goexplore.explore(settings.pop("env", MAZE), **defaults | settings)
+
+
+def test_a_run_leaves_a_folder_that_tells_everything(tmp_path):
+    result = run(tmp_path / "run")
+    names = {path.name.split(".out")[0] for path in result.run.iterdir()}
+    assert {"config.json", "provenance.json", "metrics.jsonl", "checkpoints", "videos", "events"} <= names
+    lines = [json.loads(line) for line in (result.run / "metrics.jsonl").read_text().splitlines()]
+    assert [line["iteration"] for line in lines] == list(range(1, len(lines) + 1))
+    assert lines[-1]["frames"] == result.frames
+    assert lines[-1]["cells"] == result.cells
+    (session,) = json.loads((result.run / "provenance.json").read_text())
+    assert session["packages"]["numpy"] == np.__version__
+
+
+def test_tensorboard_can_read_it(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    result = run(tmp_path / "run")
+    events = EventAccumulator(str(result.run))
+    events.Reload()
+    assert "archive/cells" in events.Tags()["scalars"]
+    assert events.Scalars("archive/cells")[0].value >= 1
+
+
+@pytest.mark.parametrize("env", [MAZE, "goexplore/Chain-v0", "goexplore/PointRooms-v0"])
+@pytest.mark.parametrize("pipelined", [False, True])
+def test_resuming_equals_not_stopping(tmp_path, env, pipelined):
+    """Also where snapshots cannot be saved (Chain): its cells are then reached by replay."""
+    cells = "observation:0.1" if "Point" in env else None
+    whole = run(tmp_path / "whole", env=env, cells=cells, pipelined=pipelined)
+    run(tmp_path / "parts", env=env, cells=cells, pipelined=pipelined, frames=900)
+    goexplore.resume(tmp_path / "parts", frames=2500, workers=2, progress=False)
+    parts = goexplore.resume(tmp_path / "parts", frames=4000, workers=1, progress=False)
+    assert parts.archive_digest == whole.archive_digest
+    metrics = [(tmp_path / name / "metrics.jsonl").read_text().splitlines() for name in ("whole", "parts")]
+    keys = ("iteration", "frames", "cells", "new_cells", "improved_cells", "best_score", "ends")
+    assert [[json.loads(line)[key] for key in keys] for line in metrics[0]] == [
+        [json.loads(line)[key] for key in keys] for line in metrics[1]
+    ]
+
+
+def test_snapshots_that_hold_pickles_never_reach_the_disk(tmp_path):
+    result = run(tmp_path / "run", env="goexplore/Chain-v0")
+    saved = read_newest_checkpoint(result.run / "checkpoints", warn=print)
+    assert saved["snapshots.bytes"].size == 0
+    assert saved["run.snapshot_reference"].size == 0
+
+
+def test_a_finished_run_has_nothing_left_to_do(tmp_path):
+    first = run(tmp_path / "run")
+    again = goexplore.resume(tmp_path / "run", workers=1, progress=False)
+    assert again.frames == first.frames
+    assert again.archive_digest == first.archive_digest
+
+
+def test_budgets(tmp_path):
+    assert run(tmp_path / "score", until_score=1, frames=None, minutes=1).stopped_by == "score"
+    started = time.monotonic()
+    assert run(tmp_path / "time", frames=None, minutes=0.02).stopped_by == "minutes"
+    assert time.monotonic() - started < 20
+
+
+def test_damaged_checkpoints_are_passed_over_and_the_run_comes_out_the_same(tmp_path):
+    whole = run(tmp_path / "whole")
+    run(tmp_path / "run", frames=2000)
+    goexplore.resume(tmp_path / "run", frames=3000, workers=1, progress=False)
+    newest = max((tmp_path / "run" / "checkpoints").iterdir())
+    newest.write_bytes(newest.read_bytes()[:-100])
+    assert goexplore.resume(tmp_path / "run", frames=4000, workers=1, progress=False).archive_digest == (
+        whole.archive_digest
+    )
+
+
+def test_functions_without_a_name_are_asked_for_again(tmp_path):
+    def cells(observation):
+        return int(observation[0]) // 2, int(observation[1]) // 2
+
+    whole = run(tmp_path / "whole", cells=cells)
+    run(tmp_path / "run", cells=cells, frames=2000)
+    with pytest.raises(InputError, match=r"resume\(path, cells=...\)"):
+        goexplore.resume(tmp_path / "run", frames=4000, progress=False)
+    resumed = goexplore.resume(tmp_path / "run", frames=4000, workers=2, progress=False, cells=cells)
+    assert resumed.archive_digest == whole.archive_digest
+
+
+def test_a_folder_in_use_is_refused(tmp_path):
+    run(tmp_path / "run")
+    with pytest.raises(InputError, match="already holds a run.*resume"):
+        run(tmp_path / "run")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").touch()
+    with pytest.raises(InputError, match="not empty"):
+        run(tmp_path / "other")
+    folder = RunFolder.open(tmp_path / "run")
+    folder.lock()
+    with pytest.raises(InputError, match="in use by another process"):
+        goexplore.resume(tmp_path / "run", frames=9000, progress=False)
+    folder.unlock()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not readable JSON"),
+        ("[]", "does not describe a goexplore run"),
+        ('{"format": "goexplore-run", "format_version": 99}', "format version 99"),
+        ('{"format": "goexplore-run", "format_version": 1}', "damaged or not ours"),
+        ('{"format": "goexplore-run", "format_version": 1, "env": {"id": 3, "bomb": 1}}', "damaged or not ours"),
+    ],
+)
+def test_foreign_run_folders_are_explained(tmp_path, content, message):
+    (tmp_path / "config.json").write_text(content)
+    with pytest.raises(InputError, match=message):
+        goexplore.resume(tmp_path, progress=False)
+
+
+def test_a_checkpoint_of_another_run_is_explained(tmp_path):
+    run(tmp_path / "a")
+    run(tmp_path / "b", env="goexplore/PointRooms-v0", cells="observation:0.1")
+    for path in (tmp_path / "a" / "checkpoints").iterdir():
+        path.unlink()
+    for path in (tmp_path / "b" / "checkpoints").iterdir():
+        path.rename(tmp_path / "a" / "checkpoints" / path.name)
+    with pytest.raises(InputError, match="does not fit this run"):
+        goexplore.resume(tmp_path / "a", frames=9000, progress=False)
+
+
+def test_a_full_disk_stops_the_run_and_leaves_it_resumable(tmp_path, monkeypatch):
+    whole = run(tmp_path / "whole")
+    real, calls = os.fsync, []
+
+    def fills_up(descriptor):
+        calls.append(1)
+        if len(calls) > 12:
+            raise OSError(28, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fills_up)
+    monkeypatch.setattr("goexplore.runs._run.CHECKPOINT_COST", 1e9)
+    with pytest.raises(GoExploreError, match="No space left.*goexplore resume"):
+        run(tmp_path / "run", checkpoint_seconds=0)
+    monkeypatch.undo()
+    assert goexplore.resume(tmp_path / "run", workers=1, progress=False).archive_digest == whole.archive_digest
+
+
+def start_process(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "goexplore", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("env", "settings", "kills"),
+    [
+        (MAZE, ["--preset", "tiny", "--frames", "60000", "--batch-size", "50"], 12),
+        pytest.param(
+            "ALE/Freeway-v5", ["--frames", "100000", "--batch-size", "20"], 5, marks=pytest.mark.atari
+        ),
+    ],
+)
+def test_killed_at_random_moments_and_resumed_gives_the_same_archive(tmp_path, cli, env, settings, kills):
+    """SIGKILL to the main process; the full measurement with 20 kills on both is `scripts/kill_and_resume.py`."""
+    reference = last_json(cli("explore", env, *settings, "--out", "whole", "--workers", "2", "--json"))
+    out, generator = str(tmp_path / "killed"), random.Random(0)
+    resumed = ["explore", env, *settings, "--out", out, "--workers", "2", "--checkpoint-seconds", "0"]
+    for _ in range(kills):
+        process = start_process(*resumed)
+        time.sleep(1.0 + generator.random() * 0.8)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        if (tmp_path / "killed" / "config.json").exists():
+            resumed = ["resume", out, "--workers", generator.choice("124"), "--checkpoint-seconds", "0"]
+    final = last_json(cli("resume", out, "--json"))
+    assert final["archive_digest"] == reference["archive_digest"]
+    assert last_json(cli("inspect", out, "--json"))["archive_digest"] == reference["archive_digest"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, number):
+    out = str(tmp_path / "run")
+    process = start_process("explore", MAZE, "--preset", "tiny", "--frames", "100_000_000", "--out", out, "--json")
+    while not (tmp_path / "run" / "metrics.jsonl").exists() or (tmp_path / "run" / "metrics.jsonl").stat().st_size < 2000:
+        time.sleep(0.05)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stderr
+    assert f"goexplore resume {out}" in stderr
+    assert "Traceback" not in stderr
+    result = json.loads(stdout.splitlines()[-1])
+    assert result["stopped_by"] == "interrupt"
+    resumed = goexplore.resume(out, frames=result["frames"] + 2000, workers=1, progress=False)
+    whole = run(tmp_path / "whole", frames=result["frames"] + 2000, workers=2)
+    assert resumed.archive_digest == whole.archive_digest
+
+
+PLUGIN = """
+import gymnasium as gym
+from goexplore.envs.toys import KeyDoorMaze
+
+open("imported", "a").close()
+
+def cell(observation):
+    return int(observation[0]), int(observation[1])
+"""
+
+
+def test_a_run_that_names_code_is_read_only_when_trusted(tmp_path, cli):
+    (tmp_path / "mine.py").write_text(PLUGIN)
+    explored = cli("explore", MAZE, "--preset", "tiny", "--frames", "2000", "--cells", "mine:cell", "--out", "run")
+    assert explored.returncode == 0, explored.stderr
+    assert "goexplore resume run --trust" in explored.stdout
+    (tmp_path / "imported").unlink()
+    for command in ("resume", "inspect", "render"):
+        refused = cli(command, "run")
+        assert refused.returncode == 2
+        assert "uses code of its own (mine:cell)" in refused.stderr
+        assert not (tmp_path / "imported").exists()
+    assert cli("resume", "run", "--trust", "--frames", "4000").returncode == 0
+    assert cli("inspect", "run", "--trust", "--verify", "5").returncode == 0
+    assert cli("render", "run", "--trust").returncode == 0
+
+
+def test_a_strangers_run_cannot_name_a_program_as_environment(tmp_path, cli):
+    run(tmp_path / "run")
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    marker = tmp_path / "ran"
+    config["env"]["id"], config["env"]["kwargs"] = "subprocess:Popen", {"args": ["touch", str(marker)]}
+    (tmp_path / "run" / "config.json").write_text(json.dumps(config))
+    for command in ("resume", "inspect", "render"):
+        assert cli(command, "run").returncode == 2
+    assert not marker.exists()
+
+
+def test_a_strangers_snapshots_are_never_unpickled(tmp_path):
+    """An environment whose snapshots are pickles ignores whatever a checkpoint claims to have saved."""
+    import cloudpickle
+
+    from goexplore.archive import SnapshotCodec, join_bytes
+    from goexplore.runs import write_checkpoint
+
+    result = run(tmp_path / "run", env="goexplore/Chain-v0", frames=1000)
+    marker = tmp_path / "ran"
+
+    class Bomb:
+        def __reduce__(self):
+            return (os.system, (f"touch {marker}",))
+
+    saved = read_newest_checkpoint(result.run / "checkpoints", warn=print)
+    codec = SnapshotCodec(b"reference" * 10)
+    bomb = codec.encode(cloudpickle.dumps((Bomb(), 0)), b"")
+    saved |= join_bytes("snapshots", [bomb] * result.cells)
+    saved["run.snapshot_reference"] = np.frombuffer(codec.reference, np.uint8)
+    write_checkpoint(result.run / "checkpoints", 999, saved)
+    resumed = goexplore.resume(result.run, frames=4000, workers=1, progress=False)
+    assert not marker.exists()
+    assert resumed.archive_digest == run(tmp_path / "whole", env="goexplore/Chain-v0").archive_digest
