@@ -56,8 +56,7 @@ def _panel(screen: np.ndarray, places: list, metrics: list, moment: float) -> Im
         if found < last:
             hue = 0.62 * (1 - found / max(1, len(metrics) - 1))
             colour = tuple(int(255 * part) for part in colorsys.hsv_to_rgb(hue, 0.85, 1.0))
-            x, y = x * SCALE[0], y * SCALE[1]
-            draw.ellipse((x - 5, y - 5, x + 5, y + 5), fill=colour, outline=(0, 0, 0))
+            draw.circle((x * SCALE[0], y * SCALE[1]), 5, fill=colour, outline=(0, 0, 0))
     at = metrics[last - 1]
     text = f"{at['frames']:,} frames · {at['cells']:,} cells · best score {at['best_score']:,.0f}"
     draw.rectangle((0, 0, panel.width, 34), fill=(16, 18, 24))

@@ -81,7 +81,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_intact(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(GoExploreError, match="No space left on device.*intact") as raised:
+    with pytest.raises(GoExploreError, match=r"No space left on device.*intact") as raised:
         write_checkpoint(tmp_path, 2, arrays(2))
     assert raised.value.exit_code == 1
     assert newest(tmp_path) == (1, [])

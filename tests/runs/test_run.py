@@ -110,7 +110,7 @@ def test_functions_without_a_name_are_asked_for_again(tmp_path):
 
 def test_a_folder_in_use_is_refused(tmp_path):
     run(tmp_path / "run")
-    with pytest.raises(InputError, match="already holds a run.*resume"):
+    with pytest.raises(InputError, match=r"already holds a run.*resume"):
         run(tmp_path / "run")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").touch()
@@ -162,7 +162,7 @@ def test_a_full_disk_stops_the_run_and_leaves_it_resumable(tmp_path, monkeypatch
 
     monkeypatch.setattr(os, "fsync", fills_up)
     monkeypatch.setattr("goexplore.runs._run.CHECKPOINT_COST", 1e9)
-    with pytest.raises(GoExploreError, match="No space left.*goexplore resume"):
+    with pytest.raises(GoExploreError, match=r"No space left.*goexplore resume"):
         run(tmp_path / "run", checkpoint_seconds=0)
     monkeypatch.undo()
     assert goexplore.resume(tmp_path / "run", workers=1, progress=False).archive_digest == whole.archive_digest
@@ -181,9 +181,7 @@ def start_process(*arguments: str) -> subprocess.Popen[str]:
     ("env", "settings", "kills"),
     [
         (MAZE, ["--preset", "tiny", "--frames", "60000", "--batch-size", "50"], 12),
-        pytest.param(
-            "ALE/Freeway-v5", ["--frames", "100000", "--batch-size", "20"], 5, marks=pytest.mark.atari
-        ),
+        pytest.param("ALE/Freeway-v5", ["--frames", "100000", "--batch-size", "20"], 5, marks=pytest.mark.atari),
     ],
 )
 def test_killed_at_random_moments_and_resumed_gives_the_same_archive(tmp_path, cli, env, settings, kills):
@@ -207,7 +205,9 @@ def test_killed_at_random_moments_and_resumed_gives_the_same_archive(tmp_path, c
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, number):
     out = str(tmp_path / "run")
     process = start_process("explore", MAZE, "--preset", "tiny", "--frames", "100_000_000", "--out", out, "--json")
-    while not (tmp_path / "run" / "metrics.jsonl").exists() or (tmp_path / "run" / "metrics.jsonl").stat().st_size < 2000:
+    while (
+        not (tmp_path / "run" / "metrics.jsonl").exists() or (tmp_path / "run" / "metrics.jsonl").stat().st_size < 2000
+    ):
         time.sleep(0.05)
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=30)

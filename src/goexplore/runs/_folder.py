@@ -1,11 +1,11 @@
 """The run folder: what a run is, where its files are, and who is using it.
 
-    config.json        what was asked for: environment, cells, settings, seed, budget
-    provenance.json    versions and machine, once for each session
-    metrics.jsonl      one line for each iteration
-    events.out.*       the same for TensorBoard
-    checkpoints/       the newest two; see goexplore.runs._checkpoints
-    videos/
+config.json        what was asked for: environment, cells, settings, seed, budget
+provenance.json    versions and machine, once for each session
+metrics.jsonl      one line for each iteration
+events.out.*       the same for TensorBoard
+checkpoints/       the newest two; see goexplore.runs._checkpoints
+videos/
 """
 
 from __future__ import annotations
@@ -226,8 +226,8 @@ def run_config(saved: dict[str, Any], *, trust: bool = False, **objects: Any) ->
         raise InputError(f"config.json is damaged or not ours ({type(error).__name__}: {error})") from error
     if plugins and not trust:
         raise InputError(
-            f"this run uses code of its own ({', '.join(plugins)}), and reading it would run that code; if you trust the"
-            " folder, say so with --trust"
+            f"this run uses code of its own ({', '.join(plugins)}), and reading it would run that code; if you trust"
+            " the folder, say so with --trust"
         )
     return config
 
@@ -251,7 +251,9 @@ def provenance() -> dict[str, Any]:
 
 
 def _name_or_object(part: Any) -> Any:
-    return part if isinstance(part, (str, int, float)) else {"object": getattr(part, "__qualname__", type(part).__name__)}
+    return (
+        part if isinstance(part, (str, int, float)) else {"object": getattr(part, "__qualname__", type(part).__name__)}
+    )
 
 
 def _object_or_name(part: str, saved: Any, given: Any) -> Any:

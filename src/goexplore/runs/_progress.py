@@ -73,9 +73,7 @@ class LiveDisplay:
     def show(self, status: Status) -> None:
         """Updates the numbers; the display redraws itself."""
         total = None if status.done is None else 1.0
-        self._progress.update(
-            self._task, description=status.text(), completed=status.done or 0.0, total=total
-        )
+        self._progress.update(self._task, description=status.text(), completed=status.done or 0.0, total=total)
 
     def say(self, message: str) -> None:
         """Prints above the bar."""

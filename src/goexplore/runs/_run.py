@@ -220,8 +220,8 @@ def load(
     try:
         if str(saved["run.identity"]) != config.identity():
             raise InputError(
-                f"the checkpoint in {folder.checkpoints} does not fit this run: it belongs to another one, or config.json"
-                " was changed"
+                f"the checkpoint in {folder.checkpoints} does not fit this run: it belongs to another one, or"
+                " config.json was changed"
             )
         loop.restore(saved, with_snapshots=plain)
         reference, seconds = saved["run.snapshot_reference"].tobytes(), float(saved["run.seconds"])
@@ -278,9 +278,7 @@ class _Run:
     def drive(self, executor: Executor) -> RunResult:
         """Explores until the budget is spent or someone says stop, and saves."""
         loop, config = self.loop, self.config
-        spec = WorkerSpec(
-            config.env, config.cells, config.exploration, config.seed, self._codec.reference
-        )
+        spec = WorkerSpec(config.env, config.cells, config.exploration, config.seed, self._codec.reference)
         stopped_by = self._spent()
         metrics = MetricsLog(self.folder.path, resume_at=(loop.iteration, loop.frames))
         self.folder.note_session(workers=executor.workers, from_frames=loop.frames)
@@ -439,7 +437,11 @@ def _default_folder(env_id: str, seed: int) -> Path:
 
 
 def _introduce(env: RestorableEnv, config: RunConfig, display: Display) -> None:
-    cells = config.cells if isinstance(config.cells, str) else getattr(config.cells, "__name__", type(config.cells).__name__)
+    cells = (
+        config.cells
+        if isinstance(config.cells, str)
+        else getattr(config.cells, "__name__", type(config.cells).__name__)
+    )
     display.say(f"exploring {config.env.id} · cells {cells} · seed {config.seed}")
     display.say(f"returns by: {env.how_it_returns}")
     if isinstance(env, AtariEnv):
