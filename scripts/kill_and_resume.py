@@ -22,6 +22,8 @@ from pathlib import Path
 
 import psutil
 
+WORKERS_KILLED = 5
+
 
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "goexplore", *arguments]
@@ -81,7 +83,9 @@ def _worker_killed(explore: list[str], out: str) -> str:
     process = start(*explore, "--workers", "2", "--out", out)
     killed = 0
     while process.poll() is None:
-        time.sleep(1.7)
+        time.sleep(4.0)
+        if killed == WORKERS_KILLED:
+            continue
         with contextlib.suppress(psutil.NoSuchProcess):
             workers = psutil.Process(process.pid).children()
             if workers and Path(out, "metrics.jsonl").exists():

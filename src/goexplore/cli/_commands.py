@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from dataclasses import dataclass
@@ -331,8 +332,11 @@ def _finish(result: Any, *, as_json: bool) -> int:
     if interrupted:
         _warn(f"stopped and saved; go on with: {result.resume_command}")
     trust = " --trust" if result.resume_command.endswith(" --trust") else ""
+    shown = dataclasses.asdict(result)
+    if not as_json:
+        del shown["resume_command"]  # it is among the next commands
     emit(
-        result,
+        shown,
         as_json=as_json,
         next_commands=[
             f"goexplore render {result.run}{trust}",
