@@ -28,7 +28,7 @@ def main() -> None:
     arguments = parser.parse_args()
     folder = RunFolder.open(arguments.run)
     config = run_config(folder.read_config())
-    loop, codec, _ = load(folder, config, warn=print)
+    loop, codec, _ = load(folder, config, make_env(config.env), warn=print)
     metrics = [json.loads(line) for line in folder.metrics.read_text().splitlines()]
     env = make_env(config.env)
     env.reset()

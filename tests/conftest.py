@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goexplore.archive import Archive, SnapshotCodec
-from goexplore.envs import EnvSpec, make_env, resolved
+from goexplore.archive import Archive
+from goexplore.envs import env_spec, make_env, resolved
 from goexplore.executors import Executor, SerialExecutor
-from goexplore.exploration import ExplorationLoop, WorkerSpec, preset_config
+from goexplore.exploration import ExplorationLoop, preset_config
 from goexplore.runs import RunConfig, start
 
 
@@ -21,14 +21,14 @@ class Search:
 
     def __init__(
         self,
-        env_id: str,
+        env_id: Any,
         cells: Any = "observation",
         *,
         seed: int = 0,
         executor: Executor | None = None,
         **settings: Any,
     ) -> None:
-        spec = EnvSpec(env_id, kwargs=settings.pop("env_kwargs", {}))
+        spec = env_spec(env_id, kwargs=settings.pop("env_kwargs", {}))
         self.env = make_env(spec)
         self.config = RunConfig(resolved(spec, self.env), cells, preset_config("tiny", **settings), seed)
         self.loop, self.codec = start(self.config, self.env)
@@ -41,7 +41,7 @@ class Search:
 
     def open(self) -> None:
         self.opened = True
-        self.executor.open(worker_spec(self.config, self.codec), self.loop.everything)
+        self.executor.open(self.config.worker_spec(self.codec), self.loop.everything)
 
     def iterate(self, iterations: int) -> ExplorationLoop:
         if not self.opened:
@@ -51,10 +51,6 @@ class Search:
             self.loop.tell(self.executor.collect())
             self.executor.publish(self.loop.news())
         return self.loop
-
-
-def worker_spec(config: RunConfig, codec: SnapshotCodec) -> WorkerSpec:
-    return WorkerSpec(config.env, config.cells, config.exploration, config.seed, codec.reference)
 
 
 @pytest.fixture

@@ -86,6 +86,19 @@ class StateInTheProcess(Honest):
         self.x, self.hidden = self.drawer.get(state, (0, 0))
 
 
+class TicketFromAnotherProcess(StateInTheProcess):
+    """The same, but it raises."""
+
+    def set_state(self, state) -> None:
+        self.x, self.hidden = self.drawer[state]
+
+
+class Chatty(Honest):
+    def __init__(self) -> None:
+        super().__init__()
+        print("hello from the environment")
+
+
 class NanReward(Honest):
     def step(self, action: int):
         observation, _, terminated, truncated, info = super().step(action)

@@ -28,20 +28,17 @@ def load_object(reference: str, *, what: str) -> Any:
         sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise InputError(f"{what} {reference!r} cannot be imported: {error}") from error
+    except Exception as error:  # whatever a third party's module does when it is imported
+        raise InputError(f"{what} {reference!r} cannot be imported: {type(error).__name__}: {error}") from error
     if not hasattr(module, name):
         hint = nearest(name, vars(module))
         raise InputError(f"{what} {reference!r}: module {module_name!r} has no {name!r}{hint}")
     return getattr(module, name)
 
 
-BUILT_IN_PREFIXES = ("downscale:", "observation:", "ram:")
-
-
-def is_plugin(name: str) -> bool:
-    """Whether a name means code to import (`package.module:name`) and not one of our own forms."""
-    return ":" in name and not name.startswith(BUILT_IN_PREFIXES)
+def import_paths() -> str:
+    """Where this process imports from, for the PYTHONPATH of another one."""
+    return os.pathsep.join(os.path.abspath(path) for path in sys.path)
 
 
 def made(thing: Any) -> Any:
@@ -59,6 +56,11 @@ def reference_to(thing: Any) -> str | None:
         return None
     loaded = sys.modules.get(module)
     return f"{module}:{name}" if loaded is not None and getattr(loaded, name, None) is thing else None
+
+
+def named(part: Any) -> Any:
+    """A function or class by its importable name where it has one, so that anyone can resume a run that uses it."""
+    return part if part is None or isinstance(part, str) else reference_to(part) or part
 
 
 def nearest(got: str, known: Iterable[str]) -> str:

@@ -39,6 +39,14 @@ def test_compiled_and_numpy_give_the_same_keys(width, height, depth, seed):
     assert compiled.key(frame, None) == plain.key(frame, None)
 
 
+def test_large_frames_are_exact_too():
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        frame = rng.integers(0, 256, (599, 801), np.uint8)
+        compiled, plain = (Downscale(37, 51, 255, compiled=choice) for choice in (True, False))
+        assert np.array_equal(compiled.downscaled(frame), plain.downscaled(frame))
+
+
 def test_agrees_with_opencv_to_rounding():
     ours = Downscale(11, 8, 255).downscaled(FRAME).astype(int)
     theirs = cv2.resize(FRAME, (11, 8), interpolation=cv2.INTER_AREA).astype(int)

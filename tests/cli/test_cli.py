@@ -43,6 +43,7 @@ def good(observation):
 @pytest.fixture
 def bad_module(tmp_path):
     (tmp_path / "mine.py").write_text(BAD_MODULE)
+    (tmp_path / "broken.py").write_text("def cell(observation)\n")
 
 
 @pytest.mark.parametrize(
@@ -72,6 +73,12 @@ def bad_module(tmp_path):
         (["explore", MAZE, "--env-kwargs", "size=3"], "could not be made"),
         (["explore", "CartPole-v1"], "no default cells for an observation of type ndarray"),
         (["explore", MAZE, "--out", "mine.py/run", *SHORT], "cannot be made: Not a directory"),
+        (["explore", MAZE, "--seed", "-1"], "seed -1: expected 0 or more"),
+        (["explore", MAZE, "--minutes", "inf"], "minutes inf: expected a budget above 0"),
+        (["explore", "FrozenLake-v1", "--env-kwargs", "map_name=9x9"], "could not be made: KeyError"),
+        (["explore", MAZE, "--cells", "broken:cell"], "cannot be imported: SyntaxError"),
+        (["explore", "ALE/Pong-v5", "--env-kwargs", "game=freeway"], "already names the game"),
+        (["bench", "explore", "--workers", "0"], "workers 0: expected at least 1"),
         (["resume", "nothing"], "there is no run folder nothing"),
         (["resume", "."], "is not a run folder: it has no config.json"),
         (["inspect", "nothing"], "there is no run folder nothing"),

@@ -43,6 +43,21 @@ def test_a_snapshot_that_does_not_survive_the_process_is_caught():
     assert failed == {"round trip across processes"}
 
 
+def test_an_environment_that_raises_on_a_foreign_snapshot_is_caught_not_crashed():
+    failed = failures("TicketFromAnotherProcess", return_method="native")
+    assert failed == {"round trip across processes"}
+
+
+def test_an_environment_that_prints_is_no_liar():
+    assert failures("Chatty") == set()
+
+
+def test_an_id_is_enough():
+    import goexplore
+
+    assert all(check.passed for check in goexplore.check_env("goexplore/Chain-v0", steps=50))
+
+
 def test_auto_avoids_hooks_that_forget():
     checks = list(check_env(EnvSpec("tests.lying_envs:ForgetfulState"), steps=200))
     assert all(check.passed for check in checks)

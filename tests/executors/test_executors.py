@@ -116,3 +116,27 @@ def test_progress_is_told_of_every_rollout(search):
         executor.on_result = lambda result, steps=steps: steps.append(result.steps)
         loop = search("goexplore/Chain-v0", executor=executor).iterate(3)
         assert sum(steps) == loop.steps
+
+
+def test_an_executor_can_be_used_again(search):
+    executor = ProcessExecutor(2)
+    first = search("goexplore/Chain-v0", executor=executor)
+    first.open()
+    executor.submit(first.loop.ask())
+    executor.close()
+    second = search("goexplore/Chain-v0", executor=executor)
+    assert second.iterate(3).archive.digest() == search("goexplore/Chain-v0").iterate(3).archive.digest()
+
+
+def test_a_pool_of_nothing_is_refused():
+    with pytest.raises(InputError, match="at least 1"):
+        ProcessExecutor(-1)
+
+
+def test_workers_do_not_import_from_the_current_folder(search, tmp_path, monkeypatch):
+    """A run folder from a stranger may hold files named like our dependencies."""
+    (tmp_path / "zstandard.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nraise ImportError")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [path for path in __import__("sys").path if path not in ("", str(tmp_path))])
+    search("goexplore/Chain-v0", executor=ProcessExecutor(2)).iterate(1)
+    assert not (tmp_path / "ran").exists()

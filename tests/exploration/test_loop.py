@@ -5,7 +5,7 @@ import pytest
 
 from goexplore.archive import START, Archive, Trajectory
 from goexplore.errors import InputError
-from goexplore.exploration import Candidate, ExplorationConfig, ExplorationLoop, RolloutResult, preset_config
+from goexplore.exploration import Candidate, End, ExplorationConfig, ExplorationLoop, RolloutResult, preset_config
 
 
 def result(*, known=(), candidates=(), end=None, actions=(), steps=10) -> RolloutResult:
@@ -90,7 +90,7 @@ def test_news_are_what_changed():
     loop.tell(
         [
             result(candidates=[Candidate(b"a", 5.0, 1, b""), Candidate(b"b", 5.0, 2, b"")], actions=[1, 1]),
-            result(end=(7.0, 3), actions=[1, 1, 1]),
+            result(end=End(7.0, 3, b""), actions=[1, 1, 1]),
         ]
     )
     news = loop.news()

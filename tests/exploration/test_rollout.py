@@ -8,7 +8,6 @@ from goexplore.cells import CellFunction
 from goexplore.envs import ActionSpace
 from goexplore.errors import InputError
 from goexplore.exploration import RandomExplorer, Roller, Task
-from tests.conftest import worker_spec
 
 
 class Scripted:
@@ -39,7 +38,7 @@ class SpyEnv:
 
 
 def roller_for(search) -> Roller:
-    roller = Roller(worker_spec(search.config, search.codec))
+    roller = Roller(search.config.worker_spec(search.codec))
     roller.known.apply(search.loop.everything())
     return roller
 
@@ -109,7 +108,8 @@ def test_a_better_visit_in_the_same_rollout_replaces_the_first(search):
 def test_the_terminal_state_is_the_end_cell_and_no_other(search):
     one = search("goexplore/Chain-v0", explorer=Scripted([1] * 60), explore_steps=60)
     result = roller_for(one).run(start_task(one))
-    assert result.end == (1.0, 49)
+    assert (result.end.score, result.end.step) == (1.0, 49)
+    assert len(result.end.state) == 16
     assert result.steps == 49
     assert len(result.candidates) == 48
     assert len(result.actions) == 49
@@ -210,3 +210,56 @@ def test_continuous_actions_repeat_whole_vectors(rng):
     assert not (actions[1:] == actions[:-1])[~same].any()
     assert actions.min() < -0.99
     assert actions.max() > 0.99
+
+
+@pytest.mark.parametrize("reuse_buffer", [False, True])
+def test_what_is_played_is_what_is_stored(search, reuse_buffer):
+    """Explorers may return other dtypes, or the same array again and again."""
+    from goexplore.demos import Replayer
+
+    class Careless:
+        def begin(self, rng, action_space, observation, steps):
+            self.rng, self.buffer = rng, np.zeros(2, np.float64)
+
+        def act(self, observation):
+            self.buffer = self.buffer if reuse_buffer else np.zeros(2, np.float64)
+            self.buffer[:] = self.rng.uniform(-1, 1, 2)
+            return self.buffer
+
+    one = search("goexplore/PointRooms-v0", "observation:0.1", explorer=Careless)
+    archive = one.iterate(3).archive
+    replayer = Replayer(archive, one.codec, one.config)
+    for row in range(0, len(archive), 20):
+        assert replayer.differences(archive.cell(row), replayer.replay(archive.cell(row))) == []
+
+
+@pytest.mark.parametrize(
+    ("env", "action"), [("goexplore/Chain-v0", 2), ("goexplore/Chain-v0", -1), ("goexplore/PointRooms-v0", [0.0, 1.5])]
+)
+def test_actions_outside_the_space_are_refused(search, env, action):
+    one = search(env, lambda observation: 0, explorer=Scripted([action] * 20))
+    with pytest.raises(InputError, match="the explorer returned"):
+        one.iterate(1)
+
+
+def test_a_replay_that_goes_elsewhere_is_noticed(search):
+    """An environment that changes after some resets: returning by replay must not believe it."""
+    from goexplore.envs.toys import Chain
+
+    class Tires(Chain):
+        resets = 0
+
+        def __reduce__(self):
+            raise TypeError("no")
+
+        def reset(self, *, seed=None, options=None):
+            Tires.resets += 1
+            return super().reset(seed=seed)
+
+        def step(self, action):
+            observation, reward, done, truncated, info = super().step(action)
+            return observation, reward, done or (Tires.resets > 150 and self.position > 5), truncated, info
+
+    one = search(Tires)
+    with pytest.raises(InputError, match="not deterministic"):
+        one.iterate(50)

@@ -96,6 +96,92 @@ def test_damaged_checkpoints_are_passed_over_and_the_run_comes_out_the_same(tmp_
     )
 
 
+def test_a_goal_that_ends_the_episode_counts_as_reached(tmp_path):
+    result = run(tmp_path / "run", until_score=11, frames=200_000)
+    assert (result.stopped_by, result.best_score, result.end_score) == ("score", 11.0, 11.0)
+
+
+def test_a_run_without_a_checkpoint_starts_from_the_beginning(tmp_path):
+    whole = run(tmp_path / "run")
+    for path in (whole.run / "checkpoints").iterdir():
+        path.unlink()
+    assert goexplore.resume(whole.run, workers=1, progress=False).archive_digest == whole.archive_digest
+
+
+def test_bad_arguments_leave_no_folder_behind(tmp_path):
+    for wrong in ({"workers": 0}, {"seed": -1}, {"batch_size": 0}, {"cells": "pixels"}):
+        with pytest.raises(InputError):
+            run(tmp_path / "run", **wrong)
+    assert not (tmp_path / "run").exists()
+
+
+def test_after_an_error_the_folder_is_free(tmp_path):
+    calls = []
+
+    def fails_once(observation):
+        calls.append(1)
+        if len(calls) == 500:
+            raise RuntimeError("once")
+        return int(observation[0]), int(observation[1])
+
+    with pytest.raises(InputError, match="once") as kept:
+        run(tmp_path / "run", cells=fails_once)
+    assert goexplore.resume(tmp_path / "run", workers=1, progress=False, cells=fails_once).frames >= 4000
+    assert kept.value is not None
+
+
+def test_named_functions_may_be_given_again(tmp_path):
+    from tests.executors.test_executors import position
+
+    run(tmp_path / "run", cells=position, frames=1000)
+    assert goexplore.resume(tmp_path / "run", frames=2000, workers=1, progress=False, cells=position).frames >= 2000
+    with pytest.raises(TypeError, match="preset"):
+        goexplore.resume(tmp_path / "run", preset="paper")
+
+
+def test_two_runs_in_one_second_get_two_folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folders = {run(None, frames=200).run for _ in range(3)}
+    assert len(folders) == 3
+
+
+def test_another_simulator_version_is_mentioned(tmp_path, capfd):
+    result = run(tmp_path / "run", frames=1000)
+    sessions = json.loads((result.run / "provenance.json").read_text())
+    sessions[0]["packages"]["gymnasium"] = "0.26.3"
+    (result.run / "provenance.json").write_text(json.dumps(sessions))
+    goexplore.resume(result.run, frames=2000, workers=1)
+    assert "made with gymnasium 0.26.3, and now it is" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+@pytest.mark.parametrize("moment", ["_merge", "ask", "publish"])
+def test_a_signal_at_the_worst_moment_loses_nothing(tmp_path, monkeypatch, signals, moment):
+    """One signal in the middle of a merge waits for its end; two end the program, and nothing half merged is saved."""
+    from goexplore.executors import SerialExecutor
+    from goexplore.exploration import ExplorationLoop
+
+    owner = SerialExecutor if moment == "publish" else ExplorationLoop
+    original, calls = getattr(owner, moment), []
+
+    def interrupted(self, *arguments):
+        calls.append(1)
+        if len(calls) == 7:
+            for _ in range(signals):
+                os.kill(os.getpid(), signal.SIGINT)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(owner, moment, interrupted)
+    try:
+        assert run(tmp_path / "run", checkpoint_seconds=0).stopped_by == "interrupt"
+        assert signals == 1
+    except KeyboardInterrupt:
+        assert signals == 2
+    monkeypatch.undo()
+    resumed = goexplore.resume(tmp_path / "run", workers=1, progress=False)
+    assert resumed.archive_digest == run(tmp_path / "whole").archive_digest
+
+
 def test_functions_without_a_name_are_asked_for_again(tmp_path):
     def cells(observation):
         return int(observation[0]) // 2, int(observation[1]) // 2
@@ -130,6 +216,7 @@ def test_a_folder_in_use_is_refused(tmp_path):
         ("[]", "does not describe a goexplore run"),
         ('{"format": "goexplore-run", "format_version": 99}', "format version 99"),
         ('{"format": "goexplore-run", "format_version": 1}', "damaged or not ours"),
+        ('{"format": "goexplore-run", "format_version": 1, "env": [], "exploration": []}', "damaged or not ours"),
         ('{"format": "goexplore-run", "format_version": 1, "env": {"id": 3, "bomb": 1}}', "damaged or not ours"),
     ],
 )
@@ -161,8 +248,8 @@ def test_a_full_disk_stops_the_run_and_leaves_it_resumable(tmp_path, monkeypatch
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", fills_up)
-    monkeypatch.setattr("goexplore.runs._run.CHECKPOINT_COST", 1e9)
-    with pytest.raises(GoExploreError, match=r"No space left.*goexplore resume"):
+    monkeypatch.setattr("goexplore.runs._session.CHECKPOINT_COST", 1e9)
+    with pytest.raises(GoExploreError, match=r"No space left.*last checkpoint is intact.*goexplore resume"):
         run(tmp_path / "run", checkpoint_seconds=0)
     monkeypatch.undo()
     assert goexplore.resume(tmp_path / "run", workers=1, progress=False).archive_digest == whole.archive_digest
@@ -252,10 +339,17 @@ def test_a_strangers_run_cannot_name_a_program_as_environment(tmp_path, cli):
     run(tmp_path / "run")
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     marker = tmp_path / "ran"
-    config["env"]["id"], config["env"]["kwargs"] = "subprocess:Popen", {"args": ["touch", str(marker)]}
-    (tmp_path / "run" / "config.json").write_text(json.dumps(config))
-    for command in ("resume", "inspect", "render"):
-        assert cli(command, "run").returncode == 2
+    (tmp_path / "run" / "ram.py").write_text(f"open({str(marker)!r}, 'w')")
+    attacks = [
+        {"env": config["env"] | {"id": "subprocess:Popen", "kwargs": {"args": ["touch", str(marker)]}}},
+        {"env": config["env"] | {"id": "ram:Env"}},
+        {"exploration": config["exploration"] | {"selector": "ram:x"}},
+        {"exploration": config["exploration"] | {"explorer": "ram:x"}},
+    ]
+    for attack in attacks:
+        (tmp_path / "run" / "config.json").write_text(json.dumps(config | attack))
+        for command in ("resume", "inspect", "render"):
+            assert cli(command, ".", cwd=tmp_path / "run").returncode == 2
     assert not marker.exists()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -39,6 +39,15 @@ class Best:
     score: float
     length: int
     trajectory: Trajectory
+    row: int = -1
+    """Its cell; -1 for an end of episode."""
+    state: bytes = b""
+    """Digest of the simulator state at an end of episode, which has no snapshot to compare with."""
+
+    @property
+    def ends(self) -> bool:
+        """Whether it is an end of episode."""
+        return self.row < 0
 
 
 NEVER = Best(-np.inf, np.iinfo(np.int64).max, START)
@@ -88,12 +97,16 @@ class Archive:
         """Returns the best known way to a cell."""
         return Trajectory(int(self.table["chunk"][row]), int(self.table["offset"][row]))
 
+    def cell(self, row: int) -> Best:
+        """Returns the best visit to a cell."""
+        return Best(float(self.table["score"][row]), int(self.table["length"][row]), self.trajectory(row), row)
+
     def best(self) -> Best:
-        """Returns the highest-scoring cell, the shortest among equals."""
+        """Returns the highest score reached, in a cell or at an end of episode; the shortest way among equals."""
         scores, lengths = self.table["score"], self.table["length"]
         candidates = np.flatnonzero(scores == scores.max())
-        row = int(candidates[np.argmin(lengths[candidates])])
-        return Best(float(scores[row]), int(lengths[row]), self.trajectory(row))
+        best = self.cell(int(candidates[np.argmin(lengths[candidates])]))
+        return self.end if better(self.end.score, self.end.length, best.score, best.length) else best
 
     def add(
         self,
@@ -130,12 +143,12 @@ class Archive:
         self.snapshots[row] = snapshot
         return AddStatus.IMPROVED, row
 
-    def add_end(self, score: float, length: int, trajectory: Trajectory) -> AddStatus:
+    def add_end(self, score: float, length: int, trajectory: Trajectory, state: bytes = b"") -> AddStatus:
         """Offers an end of episode to the virtual cell."""
         if not better(score, length, self.end.score, self.end.length):
             return AddStatus.REJECTED
         status = AddStatus.NEW if self.end is NEVER else AddStatus.IMPROVED
-        self.end = Best(score, length, trajectory)
+        self.end = Best(score, length, trajectory, state=state)
         return status
 
     def count(self, *, chosen: NDArray[np.int64], seen: NDArray[np.int64], steps: NDArray[np.int64]) -> None:
@@ -177,7 +190,7 @@ class Archive:
         reached = chunk >= 0
         chunk[reached] = renumbered[chunk[reached]]
         if self.end is not NEVER:
-            self.end = Best(self.end.score, self.end.length, rename(self.end.trajectory))
+            self.end = replace(self.end, trajectory=rename(self.end.trajectory))
         return {old: rename(old) for old in extra}
 
     def digest(self) -> str:
@@ -190,9 +203,9 @@ class Archive:
             if name not in ("chunk", "offset"):
                 digest.update(np.ascontiguousarray(self.table[name]).tobytes())
         ways = [self.trajectory(row) for row in range(len(self))]
-        for key, way in zip([*self.keys, b"end"], [*ways, self.end.trajectory], strict=True):
-            digest.update(len(key).to_bytes(2, "little") + key)
-            digest.update(self.forest.actions(way).tobytes())
+        hashes = self.forest.digests([*ways, self.end.trajectory])
+        for key, actions in zip([*self.keys, b"end"], hashes, strict=True):
+            digest.update(len(key).to_bytes(2, "little") + key + actions)
         digest.update(repr((self.end.score, self.end.length, self.ends_seen)).encode())
         return digest.hexdigest()
 
@@ -209,6 +222,7 @@ class Archive:
             **join_bytes("keys", self.keys),
             **join_bytes("snapshots", snapshots),
             "end": np.array([self.end.score, self.end.length], np.float64),
+            "end_state": np.frombuffer(self.end.state, np.uint8),
             "end_trajectory": np.array(self.end.trajectory, np.int64),
             "ends_seen": np.array(self.ends_seen),
         }
@@ -230,7 +244,8 @@ class Archive:
         self.ends_seen = int(saved["ends_seen"])
         score, length = saved["end"]
         trajectory = Trajectory(*map(int, saved["end_trajectory"]))
-        self.end = Best(float(score), int(length), trajectory) if np.isfinite(score) else NEVER
+        state = saved["end_state"].tobytes()
+        self.end = Best(float(score), int(length), trajectory, state=state) if np.isfinite(score) else NEVER
 
 
 def join_bytes(name: str, parts: list[bytes]) -> dict[str, NDArray[Any]]:

@@ -7,6 +7,8 @@ share prefixes, so memory grows with what the archive keeps and not with the fra
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +65,22 @@ class Forest:
             parts.append(pool[first : first + offset])
             chunk, offset = int(parents[chunk]), int(offsets[chunk])
         return np.concatenate(parts[::-1]) if parts else pool[:0].copy()
+
+    def digests(self, trajectories: Sequence[Trajectory]) -> list[bytes]:
+        """Hashes the actions of many trajectories, each shared prefix only once."""
+        parents, offsets = self._chunks["parent"].tolist(), self._chunks["parent_offset"].tolist()
+        points: dict[int, set[int]] = {}  # where something begins or ends in each chunk
+        for chunk, offset in [*zip(parents, offsets, strict=True), *trajectories]:
+            points.setdefault(chunk, set()).add(offset)
+        data = self._actions["action"].tobytes()
+        size = len(data) // max(1, self.stored_actions)
+        hashes = {(START.chunk, START.offset): hashlib.blake2b(digest_size=16)}
+        for chunk, first in enumerate(self._chunks["first"].tolist()):  # parents are older than their children
+            running, at = hashes[parents[chunk], offsets[chunk]].copy(), 0
+            for offset in sorted(points.get(chunk, ())):
+                running.update(data[(first + at) * size : (first + offset) * size])
+                hashes[chunk, offset], at = running.copy(), offset
+        return [hashes[chunk, offset].digest() for chunk, offset in trajectories]
 
     def wants_collection(self) -> bool:
         """Whether enough was added since the last collection to be worth another."""

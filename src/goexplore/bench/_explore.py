@@ -22,7 +22,7 @@ from goexplore.bench._raw import RawSimulators
 from goexplore.envs import RestorableEnv, env_spec, make_env, resolved
 from goexplore.errors import InputError
 from goexplore.executors import ProcessExecutor, available_cores
-from goexplore.exploration import ExplorationConfig, ExplorationLoop, Roller, WorkerSpec
+from goexplore.exploration import ExplorationConfig, ExplorationLoop, Roller
 from goexplore.runs import CHECKPOINT_SECONDS, RunConfig, default_cells, start, write_checkpoint
 
 WARM_UP_ITERATIONS = 8
@@ -106,7 +106,7 @@ def bench_explore(
             f"rounds {rounds}, seconds {seconds}, large_archive {large_archive}: expected at least 1, above 0, and"
             f" above {SMALL_ARCHIVE}"
         )
-    workers = workers or available_cores()
+    workers = available_cores() if workers is None else workers
     spec = env_spec(env_id)
     env = make_env(spec)
     config = RunConfig(resolved(spec, env), cells or default_cells(env), ExplorationConfig(), seed)
@@ -198,7 +198,7 @@ class _Engine:
         if saved is not None:
             self.loop.restore(saved)
             _pad(self.loop.archive, self.codec, padded_to)
-        self.spec = WorkerSpec(config.env, config.cells, config.exploration, config.seed, self.codec.reference)
+        self.spec = config.worker_spec(self.codec)
         self.executor = ProcessExecutor(workers)
         self.executor.open(self.spec, self.loop.everything)
         self.forget_timings()

@@ -2,11 +2,12 @@
 
 from goexplore.cells._downscale import Downscale
 from goexplore.cells._features import Callback, Features, RamFeatures, WholeObservation
-from goexplore.cells._make import FORMS, make_cells
-from goexplore.cells._protocol import CellFunction, key_of, short_key
+from goexplore.cells._make import FORMS, make_cells, names_own_code
+from goexplore.cells._protocol import LONGEST_RAW_KEY, CellFunction, key_of, short_key
 
 __all__ = [
     "FORMS",
+    "LONGEST_RAW_KEY",
     "Callback",
     "CellFunction",
     "Downscale",
@@ -15,5 +16,6 @@ __all__ = [
     "WholeObservation",
     "key_of",
     "make_cells",
+    "names_own_code",
     "short_key",
 ]

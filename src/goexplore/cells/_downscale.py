@@ -4,8 +4,8 @@ A gray frame is reduced to w x h by area interpolation, and each pixel p to floo
 
 Area interpolation is done in whole numbers: source column i covers [i*w, (i+1)*w) and target column
 j covers [j*W, (j+1)*W), so every overlap is an integer and the mean is exact. Keys are therefore the
-same on every machine, and the same from the compiled kernel and from NumPy: sums stay below
-255 * 160 * 210 < 2^24, where even float32 arithmetic has no rounding.
+same on every machine, and the same from the compiled kernel and from NumPy: sums stay far below 2^53,
+where float64 arithmetic has no rounding either.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Downscale(CellFunction):
         if self._kernel is not None:
             self._kernel(gray, plan.rows, plan.row_spans, plan.columns, plan.column_spans, self.depth, self._out)
         else:
-            sums = plan.row_weights @ gray.astype(np.float32) @ plan.column_weights
+            sums = plan.row_weights @ gray.astype(np.float64) @ plan.column_weights
             self._out[...] = _quantised(sums.astype(np.int64), gray.size, self.depth)
         return self._out
 
@@ -99,7 +99,7 @@ class _Plan:
         self.row_weights, self.column_weights = row_weights, np.ascontiguousarray(column_weights.T)
 
 
-def _overlaps(source: int, target: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+def _overlaps(source: int, target: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """Returns (pairs of source index and weight, span of pairs for each target index, dense weights)."""
     dense = np.zeros((target, source), np.int32)
     for j in range(target):
@@ -108,7 +108,7 @@ def _overlaps(source: int, target: int) -> tuple[NDArray[np.int32], NDArray[np.i
     targets, sources = np.nonzero(dense)
     pairs = np.stack([sources, dense[targets, sources]], axis=1).astype(np.int32)
     spans = np.searchsorted(targets, np.arange(target + 1)).astype(np.int32)
-    return pairs, spans, dense.astype(np.float32)
+    return pairs, spans, dense.astype(np.float64)
 
 
 @lru_cache(maxsize=16)

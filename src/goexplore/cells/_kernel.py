@@ -23,7 +23,7 @@ def compiled_downscale() -> Callable[..., None] | None:
 def _downscale(gray: Any, rows: Any, row_spans: Any, columns: Any, column_spans: Any, depth: int, out: Any) -> None:
     """Area interpolation in whole numbers, rows first (that part vectorises), then columns."""
     area = gray.shape[0] * gray.shape[1]
-    sums = np.empty(gray.shape[1], np.int32)
+    sums = np.empty(gray.shape[1], np.int32)  # at most 255 times the height: 32 bits are plenty
     for j in range(out.shape[0]):
         sums[:] = 0
         for k in range(row_spans[j], row_spans[j + 1]):
@@ -33,5 +33,5 @@ def _downscale(gray: Any, rows: Any, row_spans: Any, columns: Any, column_spans:
         for i in range(out.shape[1]):
             total = np.int64(0)
             for k in range(column_spans[i], column_spans[i + 1]):
-                total += columns[k, 1] * sums[columns[k, 0]]
+                total += np.int64(columns[k, 1]) * sums[columns[k, 0]]
             out[j, i] = (2 * total + area) // (2 * area) * depth // 255

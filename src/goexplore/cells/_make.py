@@ -11,7 +11,7 @@ from goexplore.cells._downscale import Downscale
 from goexplore.cells._features import Callback, RamFeatures, WholeObservation
 from goexplore.cells._protocol import CellFunction
 from goexplore.errors import InputError
-from goexplore.plugins import is_plugin, load_object
+from goexplore.plugins import load_object
 
 FORMS = "downscale[:WxHxD], observation[:SIZE], ram:NAME=BYTE[/SIZE],..., or package.module:name of your own"
 
@@ -33,6 +33,11 @@ def make_cells(cells: str | CellFunction | Callable[..., Any]) -> CellFunction:
     raise InputError(f"cells: got a {type(cells).__name__}; expected a function, a CellFunction, or {FORMS}")
 
 
+def names_own_code(cells: str) -> bool:
+    """Whether a name means code to import (`package.module:name`) and not one of our own forms."""
+    return ":" in cells and not cells.startswith(("downscale:", "observation:", "ram:"))
+
+
 def _named(name: str) -> CellFunction:
     if match := re.fullmatch(r"downscale(?::(\d+)x(\d+)x(\d+))?", name):
         return Downscale(*map(int, match.groups())) if match[1] else Downscale()
@@ -43,7 +48,7 @@ def _named(name: str) -> CellFunction:
             raise InputError(f"cells {name!r}: {match[1]} is not a number") from error
     if name.startswith("ram:"):
         return RamFeatures(_ram_places(name))
-    if is_plugin(name):
+    if names_own_code(name):
         return make_cells(load_object(name, what="cells"))
     raise InputError(f"cells {name!r}: expected {FORMS}")
 

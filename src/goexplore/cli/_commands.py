@@ -199,7 +199,7 @@ class Render:
     out: Path | None = None
     """An .mp4 or .gif. Default: videos/ in the run folder."""
     which: str = "best"
-    """best (highest score of any cell), end (best end of episode), or a cell's row number."""
+    """best (highest score reached), end (best end of episode), or a cell's row number."""
     speed: float = 2.0
     """How much faster than the game."""
     every: int = 1
@@ -330,11 +330,11 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
 def _finish(result: Any, *, as_json: bool) -> int:
     interrupted = result.stopped_by == "interrupt"
     if interrupted:
-        _warn(f"stopped and saved; go on with: {result.resume_command}")
-    trust = " --trust" if result.resume_command.endswith(" --trust") else ""
+        _warn(f"stopped and saved; go on with: {result.resume_command or 'goexplore.resume(...)'}")
     shown = dataclasses.asdict(result)
     if not as_json:
         del shown["resume_command"]  # it is among the next commands
+    trust = _trust(result.resume_command or "")
     emit(
         shown,
         as_json=as_json,
@@ -344,6 +344,10 @@ def _finish(result: Any, *, as_json: bool) -> int:
         ],
     )
     return INTERRUPTED if interrupted else 0
+
+
+def _trust(command: str) -> str:
+    return " --trust" if "--trust" in command else ""
 
 
 def _warn(message: str) -> None:

@@ -2,16 +2,6 @@
 
 from goexplore.demos._inspect import inspect_run
 from goexplore.demos._render import RenderResult, render
-from goexplore.demos._replay import CellCheck, Replay, pick_cells, replay, require_same, verify_cells
+from goexplore.demos._replay import Replay, Replayer, pick_cells
 
-__all__ = [
-    "CellCheck",
-    "RenderResult",
-    "Replay",
-    "inspect_run",
-    "pick_cells",
-    "render",
-    "replay",
-    "require_same",
-    "verify_cells",
-]
+__all__ = ["RenderResult", "Replay", "Replayer", "inspect_run", "pick_cells", "render"]

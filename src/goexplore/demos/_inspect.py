@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from goexplore.archive import NEVER
-from goexplore.demos._replay import pick_cells, verify_cells
+from goexplore.demos._replay import Replayer, pick_cells
+from goexplore.envs import make_env
 from goexplore.errors import InputError
 from goexplore.runs import RunFolder, load, run_config
 
@@ -38,7 +39,7 @@ def inspect_run(
         raise InputError(f"verify {verify}: expected 0 or more cells")
     folder = RunFolder.open(Path(run))
     config = run_config(folder.read_config(), trust=trust, **objects)
-    loop, codec, seconds = load(folder, config, warn=warn)
+    loop, codec, seconds = load(folder, config, make_env(config.env), warn=warn)
     archive = loop.archive
     best, end = archive.best(), archive.end
     table = archive.table
@@ -64,10 +65,13 @@ def inspect_run(
         "archive_digest": archive.digest(),
     }
     if verify:
-        checks = list(verify_cells(archive, codec, config, pick_cells(archive, verify, seed)))
-        mismatches = [f"cell {check.row}: {check.mismatch}" for check in checks if check.mismatch]
-        found["verified_cells"] = len(checks) - len(mismatches)
-        found["mismatches"] = mismatches
+        replayer, rows = Replayer(archive, codec, config), pick_cells(archive, verify, seed)
+        found["mismatches"] = []
+        for row in rows:
+            cell = archive.cell(row)
+            if differences := replayer.differences(cell, replayer.replay(cell)):
+                found["mismatches"].append(f"cell {row}: {', '.join(differences)}")
+        found["verified_cells"] = len(rows) - len(found["mismatches"])
     return found
 
 

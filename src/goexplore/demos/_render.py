@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from goexplore.archive import NEVER, Archive, Best
-from goexplore.demos._replay import replay, require_same
+from goexplore.demos._replay import Replayer
 from goexplore.demos._video import video_writer
-from goexplore.envs import RestorableEnv, make_env
+from goexplore.envs import AtariEnv, RestorableEnv, make_env
 from goexplore.errors import InputError
 from goexplore.runs import RunFolder, load, run_config
 
@@ -49,7 +49,7 @@ def render(
     Args:
         run: the run folder.
         out: an .mp4 or .gif; None writes `videos/<which>.mp4` in the run folder.
-        which: "best" (highest score of any cell), "end" (best end of episode) or a cell's row number.
+        which: "best" (highest score reached), "end" (best end of episode) or a cell's row number.
         speed: how much faster than the game; 1 is its own speed.
         every: film every n-th step.
         trust: import the code that the run names (`package.module:name`); for your own runs.
@@ -64,43 +64,47 @@ def render(
         raise InputError(f"speed {speed} and every {every}: expected more than 0, and at least 1")
     folder = RunFolder.open(Path(run))
     config = run_config(folder.read_config(), trust=trust, **objects)
-    loop, _, _ = load(folder, config, warn=warn)
-    expected, ends = _chosen(loop.archive, which)
+    env = make_env(config.env)
+    loop, codec, _ = load(folder, config, env, warn=warn)
+    best = _chosen(loop.archive, which)
     path = Path(out) if out is not None else folder.videos / f"{which}.mp4"
-    env = make_env(config.env, render=True)
-    frames_per_step = env.frames_per_step
-    steps_per_second = ATARI_FPS / frames_per_step if frames_per_step > 1 else OTHER_STEPS_PER_SECOND
+    steps_per_second = ATARI_FPS / env.frames_per_step if isinstance(env, AtariEnv) else OTHER_STEPS_PER_SECOND
     fps = steps_per_second * speed / every
     filmed = 0
-    with video_writer(path, fps=fps) as add:
+    try:
+        with video_writer(path, fps=fps) as add:
 
-        def film(env: RestorableEnv, score: float, steps: int) -> None:
-            nonlocal filmed
-            if steps % every == 0 or steps == expected.length:
-                filmed += 1
-                add(env.render(), f"score {score:,.0f}   step {steps:,}   frame {steps * frames_per_step:,}")
+            def film(simulator: RestorableEnv, score: float, steps: int) -> None:
+                nonlocal filmed
+                if steps % every == 0 or steps == best.length:
+                    filmed += 1
+                    frames = steps * env.frames_per_step
+                    add(simulator.render(), f"score {score:,.0f}   step {steps:,}   frame {frames:,}")
 
-        actions = loop.archive.forest.actions(expected.trajectory)
-        require_same(replay(env, actions, on_step=film), expected, ends=ends)
+            replayed = Replayer(loop.archive, codec, config).verified(best, on_step=film, render=True)
+    except OSError as error:
+        raise InputError(f"the video {path} cannot be written: {error.strerror or error}") from error
     return RenderResult(
         video=path,
-        score=expected.score,
-        steps=expected.length,
-        frames=expected.length * frames_per_step,
-        ends_episode=ends,
+        score=replayed.score,
+        steps=replayed.length,
+        frames=replayed.length * env.frames_per_step,
+        ends_episode=replayed.ended,
         seconds=round(filmed / fps, 2),
     )
 
 
-def _chosen(archive: Archive, which: str) -> tuple[Best, bool]:
+def _chosen(archive: Archive, which: str) -> Best:
     if which == "best":
-        return archive.best(), False
+        best = archive.best()
+        if best.length:
+            return best
+        # Nothing beats standing still: show the longest way instead of a single frame.
+        return archive.cell(int(archive.table["length"].argmax()))
     if which == "end":
         if archive.end is NEVER:
             raise InputError("no episode has ended in this run yet; film --which best instead")
-        return archive.end, True
+        return archive.end
     if which.isdigit() and int(which) < len(archive):
-        row = int(which)
-        table = archive.table
-        return Best(float(table["score"][row]), int(table["length"][row]), archive.trajectory(row)), False
+        return archive.cell(int(which))
     raise InputError(f"which {which!r}: expected best, end, or a row from 0 to {len(archive) - 1}")

@@ -23,17 +23,17 @@ class ActionSpace:
     shape: tuple[int, ...]
     """() for a single discrete action, (k,) and so on otherwise."""
     dtype: np.dtype[Any]
-    low: NDArray[Any]
-    """Smallest value of each component, shape `shape`."""
-    high: NDArray[Any]
-    """Largest value of each component (inclusive), shape `shape`."""
+    low: Any
+    """Smallest value: an int for a single discrete action, otherwise an array of shape `shape`."""
+    high: Any
+    """Largest value, inclusive."""
     discrete: bool
 
     @classmethod
     def of_choices(cls, count: int, *, start: int = 0) -> ActionSpace:
         """A single discrete action in start..start+count-1."""
         dtype = np.dtype(np.uint8) if start >= 0 and start + count <= 256 else np.dtype(np.int64)
-        return cls((), dtype, np.array(start, dtype), np.array(start + count - 1, dtype), True)
+        return cls((), dtype, start, start + count - 1, True)
 
     @classmethod
     def from_gymnasium(cls, space: gym.Space[Any]) -> ActionSpace:
@@ -74,6 +74,34 @@ class ActionSpace:
         if self.discrete:
             return rng.integers(self.low, self.high, size=size, endpoint=True).astype(self.dtype)
         return rng.uniform(self.low, self.high, size=size).astype(self.dtype)
+
+    def sample_repeating(self, rng: np.random.Generator, count: int, repeat_probability: float) -> NDArray[Any]:
+        """Draws `count` uniform actions, each of which repeats the one before with a given probability."""
+        fresh = self.sample(rng, count)
+        renew = rng.random(count) >= repeat_probability
+        renew[0] = True
+        drawn_at = np.maximum.accumulate(np.where(renew, np.arange(count), 0))
+        repeated: NDArray[Any] = fresh[drawn_at]
+        return repeated
+
+    def row(self, action: Any) -> Any:
+        """Turns what an explorer returns into what is stored: an int, or an array of its own.
+
+        Raises:
+            InputError: it has the wrong shape, or lies outside the space.
+        """
+        if self.shape == () and self.discrete:
+            number = int(action)
+            if not self.low <= number <= self.high:
+                raise InputError(f"the explorer returned action {number}; expected {self.low} to {self.high}")
+            return number
+        row = np.array(action, self.dtype)
+        if row.shape != self.shape or not ((self.low <= row) & (row <= self.high)).all():
+            raise InputError(
+                f"the explorer returned the action {row.tolist()}; expected shape {self.shape}, each part within"
+                f" {self.low.tolist()} and {self.high.tolist()}"
+            )
+        return row
 
     def to_env(self, row: Any) -> Any:
         """Turns a stored row into what the environment's `step` takes: an int, or an array."""

@@ -6,11 +6,12 @@ lying: by playing again, by restoring in another order, in another process, with
 
 from __future__ import annotations
 
+import os
 import pickle
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
@@ -24,9 +25,13 @@ from goexplore.envs._make import EnvSpec, make_env, resolved
 from goexplore.envs._protocol import RestorableEnv, SnapshotKind
 from goexplore.errors import InputError
 from goexplore.packing import pack, unpack
+from goexplore.plugins import import_paths
 
 CONTINUE_STEPS = 3
 """Steps played after each restore: divergence shows at once or (as in long continuations) not at all."""
+REPEAT_PROBABILITY = 0.7
+ANOTHER = "a second instance, under other global seeds"
+SAME = "the same instance, after a reset"
 LONG_CONTINUATIONS = 8
 LONG_CONTINUE_STEPS = 60
 
@@ -53,11 +58,11 @@ class Walk:
     """Observation before each step, when the snapshot was taken."""
 
 
-def check_env(spec: EnvSpec, *, steps: int = 2000, seed: int = 0) -> Iterator[Check]:
+def check_env(env: EnvSpec | str, *, steps: int = 2000, seed: int = 0) -> Iterator[Check]:
     """Yields one answer after the other; the environment passes if all do.
 
     Args:
-        spec: the environment.
+        env: the environment.
         steps: length of the reference walk. More finds rarer faults.
         seed: seed of the walk.
 
@@ -66,33 +71,39 @@ def check_env(spec: EnvSpec, *, steps: int = 2000, seed: int = 0) -> Iterator[Ch
     """
     if steps < 1:
         raise InputError(f"steps {steps}: expected at least 1")
-    env = make_env(spec)
-    spec = resolved(spec, env)
-    yield Check("returns by", True, env.how_it_returns)
+    spec = EnvSpec(env) if isinstance(env, str) else env
+    made = make_env(spec)
+    spec = resolved(spec, made)
+    yield Check("returns by", True, made.how_it_returns)
     try:
-        walk = _walk(env, _actions(env, steps, seed), with_snapshots=True)
+        walk = _walk(made, _actions(made, steps, seed), with_snapshots=True)
     except Exception as error:
         yield Check("can be played", False, f"{type(error).__name__}: {error}")
         return
     yield _rewards_finite(walk)
-    yield _same_again("deterministic", make_env(spec), walk, "a second instance, under other global seeds")
-    yield _same_again("reset forgets everything", env, walk, "the same instance, after a reset")
-    if env.snapshot_kind is SnapshotKind.NONE:
+    yield _answer("deterministic", lambda name: _same_again(name, make_env(spec), walk, ANOTHER))
+    yield _answer("reset forgets everything", lambda name: _same_again(name, made, walk, SAME))
+    if made.snapshot_kind is SnapshotKind.NONE:
         yield Check("round trip", True, "not applicable: returns by replaying the actions from reset")
     else:
-        yield _stale_observations(make_env(spec), walk)
-        yield _round_trip("round trip", continuations(make_env(spec), walk), walk)
-        yield _round_trip("round trip across processes", _in_another_process(spec, walk), walk)
-    yield from _known_issues(env)
+        yield _answer("observation after a restore", lambda name: _stale_observations(name, make_env(spec), walk))
+        yield _answer("round trip", lambda name: _round_trip(name, continuations(make_env(spec), walk), walk))
+        yield _answer(
+            "round trip across processes", lambda name: _round_trip(name, _in_another_process(spec, walk), walk)
+        )
+    yield from _known_issues(made)
+
+
+def _answer(name: str, ask: Callable[[str], Check]) -> Check:
+    """Asks one question; an environment that raises has failed it."""
+    try:
+        return ask(name)
+    except Exception as error:
+        return Check(name, False, f"raised {type(error).__name__}: {error}")
 
 
 def _actions(env: RestorableEnv, steps: int, seed: int) -> NDArray[Any]:
-    rng = np.random.default_rng(seed)
-    fresh = env.action_space.sample(rng, steps)
-    renew = rng.random(steps) < 0.3
-    renew[0] = True
-    repeated: NDArray[Any] = fresh[np.maximum.accumulate(np.where(renew, np.arange(steps), 0))]
-    return repeated
+    return env.action_space.sample_repeating(np.random.default_rng(seed), steps, REPEAT_PROBABILITY)
 
 
 def _walk(env: RestorableEnv, actions: NDArray[Any], *, with_snapshots: bool) -> Walk:
@@ -143,17 +154,17 @@ def _same_again(name: str, env: RestorableEnv, walk: Walk, how: str) -> Check:
     return Check(name, True, f"{how}: {len(walk.traces):,} equal steps")
 
 
-def _stale_observations(env: RestorableEnv, walk: Walk) -> Check:
+def _stale_observations(name: str, env: RestorableEnv, walk: Walk) -> Check:
     env.reset()
     for step in _order(len(walk.snapshots)):
         snapshot = walk.snapshots[step]
         if snapshot is not None and pack(env.restore(snapshot)) != walk.observations[step]:
             return Check(
-                "observation after a restore",
+                name,
                 False,
                 f"restoring the state before step {step} returns another observation than was seen there",
             )
-    return Check("observation after a restore", True, "is the one seen when the snapshot was taken")
+    return Check(name, True, "is the one seen when the snapshot was taken")
 
 
 def continuations(env: RestorableEnv, walk: Walk) -> dict[int, int]:
@@ -199,14 +210,39 @@ def _round_trip(name: str, diverged: dict[int, int], walk: Walk) -> Check:
 
 
 def _in_another_process(spec: EnvSpec, walk: Walk) -> dict[int, int]:
-    answer = subprocess.run(
-        [sys.executable, "-c", "from goexplore.envs._check import child; child()"],
-        input=cloudpickle.dumps((sys.path, spec, walk)),
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    diverged: dict[int, int] = pickle.loads(answer.stdout)  # noqa: S301 - from our own child process
-    return diverged
+    """Asks a child process; its answer comes through a pipe of its own, because environments may print."""
+    reading, writing = os.pipe()
+    command = f"from goexplore.envs._check import child; child({writing})"
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", command],
+        env=os.environ | {"PYTHONPATH": import_paths()},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        pass_fds=[writing],
+    ) as process:
+        os.close(writing)
+        assert process.stdin is not None
+        with process.stdin as stdin:
+            stdin.write(cloudpickle.dumps((spec, walk)))
+        with open(reading, "rb") as answer:
+            found = answer.read()
+    if not found:
+        raise InputError("the other process could not restore it")
+    diverged = pickle.loads(found)  # noqa: S301 - from our own child process
+    if isinstance(diverged, str):
+        raise InputError(diverged)
+    return dict(diverged)
+
+
+def child(writing: int) -> None:
+    """The other process: restores and continues what the parent sends on standard input."""
+    spec, walk = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our own parent process
+    try:
+        answer: dict[int, int] | str = continuations(make_env(spec), walk)
+    except Exception as error:
+        answer = f"{type(error).__name__}: {error}"
+    with open(writing, "wb") as file:
+        file.write(pickle.dumps(answer))
 
 
 def _known_issues(env: RestorableEnv) -> Iterator[Check]:
@@ -214,10 +250,3 @@ def _known_issues(env: RestorableEnv) -> Iterator[Check]:
         version = tuple(int(part) for part in metadata.version("ale-py").split(".")[:3] if part.isdigit())
         if version <= (0, 12, 1):
             yield Check("known issues", False, KNOWN_BROKEN_ROUND_TRIPS[env.game])
-
-
-def child() -> None:
-    """The other process: restores and continues what the parent sends on standard input."""
-    paths, spec, walk = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our own parent process
-    sys.path[:] = paths
-    sys.stdout.buffer.write(pickle.dumps(continuations(make_env(spec), walk)))

@@ -67,6 +67,8 @@ def make_env(spec: EnvSpec, *, render: bool = False) -> RestorableEnv:
         return _adapt(_call(spec.factory, spec, render=render), spec)
     rom = atari_game_of(spec.id)
     if rom is not None:
+        if "game" in spec.kwargs:
+            raise InputError(f"the id {spec.id!r} already names the game: leave out game={spec.kwargs['game']}")
         kwargs = {"game": rom, **spec.kwargs}
         try:
             return AtariEnv(**kwargs)
@@ -107,8 +109,10 @@ def _call(factory: Callable[..., Any], spec: EnvSpec, *, render: bool) -> Any:
         kwargs.setdefault("render_mode", "rgb_array")
     try:
         return factory(**kwargs)
-    except TypeError as error:
-        raise InputError(f"environment {spec.id!r} could not be made: {error}") from error
+    except InputError:
+        raise
+    except Exception as error:  # whatever a third party's constructor does
+        raise InputError(f"environment {spec.id!r} could not be made: {type(error).__name__}: {error}") from error
 
 
 def _make_registered(spec: EnvSpec, *, render: bool) -> gym.Env[Any, Any]:
@@ -129,8 +133,8 @@ def _make_registered(spec: EnvSpec, *, render: bool) -> gym.Env[Any, Any]:
         raise InputError(f"there is no environment {spec.id!r}{nearest(spec.id, known)}") from error
     except gym.error.DependencyNotInstalled as error:
         raise InputError(f"environment {spec.id!r} needs a package that is missing: {error}") from error
-    except (gym.error.Error, TypeError, ImportError) as error:
-        raise InputError(f"environment {spec.id!r} could not be made: {error}") from error
+    except Exception as error:  # whatever a third party's constructor does
+        raise InputError(f"environment {spec.id!r} could not be made: {type(error).__name__}: {error}") from error
 
 
 def _adapt(env: Any, spec: EnvSpec) -> RestorableEnv:

@@ -13,11 +13,14 @@ from multiprocessing.connection import wait
 
 import cloudpickle
 
-from goexplore.errors import GoExploreError
+from goexplore.errors import GoExploreError, InputError
 from goexplore.exploration import RolloutResult, Task, Update, WorkerSpec
+from goexplore.plugins import import_paths
 
 MESSAGE_SECONDS = 0.25
 """Work sent in one message: long enough to hide the round trip, short enough to show progress."""
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""One process for each core is the parallelism; a BLAS with threads of its own would only slow it down."""
 CRASHES_ALLOWED = 3
 """Times a task may take its worker down before the run gives up."""
 
@@ -32,7 +35,9 @@ class ProcessExecutor:
     """
 
     def __init__(self, workers: int | None = None) -> None:
-        self.workers = workers or available_cores()
+        self.workers = available_cores() if workers is None else workers
+        if self.workers < 1:
+            raise InputError(f"workers {self.workers}: expected at least 1")
         self.on_result: Callable[[RolloutResult], None] | None = None
         self.replaced_workers = 0
         """Workers that died and were replaced."""
@@ -47,6 +52,9 @@ class ProcessExecutor:
     def open(self, spec: WorkerSpec, everything: Callable[[], Update]) -> None:
         """Starts the workers and waits until they have built their environments."""
         self._spec, self._everything = cloudpickle.dumps(spec), everything
+        self._queue.clear()
+        self._batches.clear()
+        self._failed_starts = 0
         self._pool = [_Worker(self._spec) for _ in range(self.workers)]
         while not all(worker.ready for worker in self._pool):
             self._receive_from_some()
@@ -87,14 +95,19 @@ class ProcessExecutor:
         for worker in [worker for worker in self._pool if worker.ready and not worker.tasks]:
             if not self._queue:
                 return
-            fair = len(self._queue) // (2 * self.workers)
-            affordable = int(MESSAGE_SECONDS / self._task_seconds) if self._task_seconds else 1
-            share = min(max(1, min(fair, affordable)), len(self._queue))
-            worker.tasks = [self._queue.popleft() for _ in range(share)]
+            worker.tasks = [self._queue.popleft() for _ in range(self._share())]
             try:
                 worker.send()
             except OSError:  # it died while idle
                 self._replace(worker)
+
+    def _share(self) -> int:
+        """How many tasks to send in one message; a task that may have killed a worker goes alone."""
+        batch, task = self._queue[0]
+        if task.index in batch.suspects or not self._task_seconds:
+            return 1
+        fair = len(self._queue) // (2 * self.workers)
+        return max(1, min(fair, int(MESSAGE_SECONDS / self._task_seconds)))
 
     def _receive_from_some(self) -> None:
         """Waits until at least one worker has something to say."""
@@ -113,8 +126,9 @@ class ProcessExecutor:
         if kind == "crash":
             raise GoExploreError(f"a worker failed:\n{content}")
         if kind == "ready":
-            worker.ready, worker.updates, self._failed_starts = True, [self._everything()], 0
+            worker.ready, worker.updates = True, [self._everything()]
             return
+        self._failed_starts = 0
         seconds = (time.perf_counter() - worker.sent_at) / len(worker.tasks)
         self._task_seconds = 0.9 * self._task_seconds + 0.1 * seconds if self._task_seconds else seconds
         for (batch, task), result in zip(worker.tasks, content, strict=True):
@@ -130,12 +144,13 @@ class ProcessExecutor:
         self._failed_starts += not dead.ready
         if self._failed_starts > CRASHES_ALLOWED:
             raise GoExploreError(f"worker processes die while starting (exit code {dead.process.returncode})")
+        alone = len(dead.tasks) == 1
         for batch, task in dead.tasks:
-            batch.crashes[task.index] = batch.crashes.get(task.index, 0) + 1
-            if batch.crashes[task.index] > CRASHES_ALLOWED:
+            crashes = batch.suspects[task.index] = batch.suspects.get(task.index, 0) + alone
+            if crashes > CRASHES_ALLOWED:
                 raise GoExploreError(
-                    f"workers died {batch.crashes[task.index]} times on the same task (iteration {task.iteration},"
-                    f" task {task.index}, exit code {dead.process.returncode}): the environment crashes there"
+                    f"workers died {crashes} times on the same task (iteration {task.iteration}, task {task.index},"
+                    f" exit code {dead.process.returncode}): the environment crashes there"
                 )
         self._queue.extendleft(reversed(dead.tasks))
         self.replaced_workers += 1
@@ -150,11 +165,12 @@ class _Worker:
 
     def __init__(self, spec: bytes) -> None:
         self.connection, theirs = Pipe()
-        paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
+        # -P: the current folder is no place to import from, unless this process imports from there too.
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "goexplore.executors._worker", str(theirs.fileno())],
-            env=os.environ | {"PYTHONPATH": paths},
+            [sys.executable, "-P", "-m", "goexplore.executors._worker", str(theirs.fileno())],
+            env=ONE_THREAD | os.environ | {"PYTHONPATH": import_paths()},
             pass_fds=[theirs.fileno()],
+            process_group=0,  # Ctrl-C is ours to handle
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,  # a cell function that prints must not disturb --json
         )
@@ -183,7 +199,8 @@ class _Batch:
     def __init__(self, size: int) -> None:
         self.results: list[RolloutResult | None] = [None] * size
         self.missing = size
-        self.crashes: dict[int, int] = {}
+        self.suspects: dict[int, int] = {}
+        """Tasks that a worker died with, and how often it died with nothing else to do."""
 
 
 def available_cores() -> int:

@@ -20,6 +20,7 @@ class SerialExecutor:
 
     def open(self, spec: WorkerSpec, everything: Callable[[], Update]) -> None:
         """Builds the environment."""
+        self._batches.clear()
         self._roller = Roller(spec)
         self._roller.known.apply(everything())
 

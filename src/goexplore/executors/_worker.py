@@ -8,21 +8,14 @@ when that closes, whatever became of the parent, the worker leaves.
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 import sys
 import traceback
 from multiprocessing.connection import Connection
 from typing import Any
 
-# One process for each core is the parallelism; a BLAS with threads of its own would only slow it down.
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")
-
 
 def main() -> None:
     """Serves rollouts until the parent goes away."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     with Connection(int(sys.argv[1])) as connection, contextlib.suppress(EOFError, ConnectionError):
         _serve(connection)  # until the parent is gone
 

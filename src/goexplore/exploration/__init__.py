@@ -3,14 +3,15 @@
 from goexplore.exploration._config import ATARI_SETTINGS, PRESETS, ExplorationConfig, preset_config
 from goexplore.exploration._explorers import Explorer, RandomExplorer, make_explorer
 from goexplore.exploration._loop import BatchSummary, ExplorationLoop
-from goexplore.exploration._rollout import Roller, WorkerSpec, cell_key, start_episode
-from goexplore.exploration._tasks import Candidate, KnownCells, RolloutResult, Task, Update
+from goexplore.exploration._rollout import Roller, WorkerSpec, cell_key, start_episode, state_digest
+from goexplore.exploration._tasks import Candidate, End, KnownCells, RolloutResult, Task, Update
 
 __all__ = [
     "ATARI_SETTINGS",
     "PRESETS",
     "BatchSummary",
     "Candidate",
+    "End",
     "ExplorationConfig",
     "ExplorationLoop",
     "Explorer",
@@ -25,4 +26,5 @@ __all__ = [
     "make_explorer",
     "preset_config",
     "start_episode",
+    "state_digest",
 ]

@@ -42,11 +42,7 @@ class RandomExplorer:
 
     def begin(self, rng: np.random.Generator, action_space: ActionSpace, observation: Any, steps: int) -> None:
         """Draws the whole rollout at once; the action that led to the cell is not continued."""
-        fresh = action_space.sample(rng, steps)
-        renew = rng.random(steps) >= self._repeat_probability
-        renew[0] = True
-        drawn_at = np.maximum.accumulate(np.where(renew, np.arange(steps), 0))
-        actions = fresh[drawn_at]
+        actions = action_space.sample_repeating(rng, steps, self._repeat_probability)
         scalars = action_space.discrete and action_space.shape == ()
         self._actions = (actions.tolist() if scalars else list(actions))[::-1]
 

@@ -90,7 +90,7 @@ class ExplorationLoop:
     def ask(self) -> list[Task]:
         """Selects a batch of cells, and notes of each what it is now."""
         seed = np.random.SeedSequence(self.seed, spawn_key=(self._asked, 0))
-        weights = self._selector.weights(self.archive)
+        weights = np.asarray(self._selector.weights(self.archive), np.float64)
         if weights.shape != (len(self.archive),):
             raise InputError(f"the selector returned weights of shape {weights.shape}; expected ({len(self.archive)},)")
         rows = draw(weights, np.random.default_rng(seed), self.config.batch_size).tolist()
@@ -180,8 +180,8 @@ class ExplorationLoop:
                 changed.append(row)
             visited.append((row, candidate.steps))
         if result.end is not None:
-            score, step = result.end
-            archive.add_end(score, task.length + step, Trajectory(chunk, step))
+            end = result.end
+            archive.add_end(end.score, task.length + end.step, Trajectory(chunk, end.step), end.state)
         if result.start_snapshot is not None and archive.trajectory(task.row) == task.trajectory:
             archive.snapshots[task.row] = result.start_snapshot
         return visited

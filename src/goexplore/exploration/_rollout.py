@@ -5,6 +5,7 @@ Paper, "The Go-Explore family of algorithms", steps b to d.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import traceback
 from dataclasses import dataclass
@@ -13,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from goexplore.archive import SnapshotCodec
-from goexplore.cells import CellFunction, make_cells
+from goexplore.cells import LONGEST_RAW_KEY, CellFunction, make_cells, short_key
 from goexplore.envs import EnvSpec, RestorableEnv, make_env
 from goexplore.errors import GoExploreError, InputError
 from goexplore.exploration._config import ExplorationConfig
 from goexplore.exploration._explorers import Explorer, make_explorer
-from goexplore.exploration._tasks import Candidate, KnownCells, RolloutResult, Task
+from goexplore.exploration._tasks import Candidate, End, KnownCells, RolloutResult, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,12 @@ class Roller:
         observation = self._return_to(task)
         start_snapshot = self._snapshot() if task.snapshot is None and task.length else None
         explorer.begin(task.rng(self._seed), env.action_space, observation, self._explore_steps)
+        space = env.action_space
         score, step, end = task.score, 0, None
         actions: list[Any] = []
         visits: dict[bytes, _Visit] = {}
         while step < self._explore_steps and end is None:
-            action = explorer.act(observation)
+            action = space.row(explorer.act(observation))
             observation, reward, terminated, truncated, _ = env.step(action)
             step += 1
             actions.append(action)
@@ -68,7 +70,8 @@ class Roller:
                 )
             score += reward
             if terminated or truncated:
-                end = (score, step)
+                best = known.end_could_improve(score, task.length + step)
+                end = End(score, step, state_digest(env) if best else b"")
                 break
             key = cell_key(cells, observation, env)
             visit = visits.get(key)
@@ -86,10 +89,16 @@ class Roller:
             env_snapshot, cell_state = self._codec.decode(task.snapshot)
             self._cells.load(cell_state)
             return self._env.restore(env_snapshot)
-        observation = start_episode(self._env, self._cells)
+        observation, score, ended = start_episode(self._env, self._cells), 0.0, False
         for row in () if task.actions is None else task.actions:
-            observation = self._env.step(self._env.action_space.to_env(row))[0]
+            observation, reward, terminated, truncated, _ = self._env.step(self._env.action_space.to_env(row))
+            score, ended = score + reward, ended or terminated or truncated
             cell_key(self._cells, observation, self._env)
+        if ended or score != task.score:
+            raise InputError(
+                f"replaying {task.length:,} actions from reset came to score {score:g}{' and an end' * ended}"
+                f" instead of {task.score:g}: the environment is not deterministic; see goexplore check-env"
+            )
         return observation
 
     def _snapshot(self) -> bytes | None:
@@ -99,7 +108,7 @@ class Roller:
         self,
         task: Task,
         visits: dict[bytes, _Visit],
-        end: tuple[float, int] | None,
+        end: End | None,
         actions: list[Any],
         start_snapshot: bytes | None,
     ) -> RolloutResult:
@@ -111,8 +120,8 @@ class Roller:
                 visit.candidate.steps = visit.steps
                 candidates.append(visit.candidate)
         useful = max((candidate.step for candidate in candidates), default=0)
-        if end is not None and self.known.end_could_improve(end[0], task.length + end[1]):
-            useful = end[1]
+        if end is not None and end.state:
+            useful = end.step
         space = self._env.action_space
         return RolloutResult(
             steps=len(actions),
@@ -135,6 +144,11 @@ class _Visit:
         self.steps = 0
         self.score = -math.inf
         self.candidate: Candidate | None = None
+
+
+def state_digest(env: RestorableEnv) -> bytes:
+    """Sixteen bytes that are equal for equal simulator states."""
+    return hashlib.blake2b(env.fingerprint(), digest_size=16).digest()
 
 
 def start_episode(env: RestorableEnv, cells: CellFunction) -> Any:
@@ -162,4 +176,4 @@ def cell_key(cells: CellFunction, observation: Any, env: RestorableEnv) -> bytes
         ) from error
     if type(key) is not bytes:
         raise InputError(f"the cell function returned a {type(key).__name__}; expected bytes")
-    return key
+    return key if len(key) <= LONGEST_RAW_KEY else short_key(key)

@@ -49,6 +49,16 @@ class Candidate:
 
 
 @dataclass(slots=True)
+class End:
+    """An episode that ended."""
+
+    score: float
+    step: int
+    state: bytes
+    """Digest of the simulator state, where it may be a new best; for verification."""
+
+
+@dataclass(slots=True)
 class RolloutResult:
     """A rollout reduced to its distinct cells."""
 
@@ -59,8 +69,8 @@ class RolloutResult:
     known: NDArray[np.int64]
     """(n, 2): rows of visited cells that are no candidates, and the steps spent in each."""
     candidates: list[Candidate]
-    end: tuple[float, int] | None
-    """Score and step of the end of episode, if it ended."""
+    end: End | None
+    """The end of episode, if it ended."""
     actions: NDArray[Any]
     """Actions taken, up to the last candidate (or the end, if that may be a new best)."""
     start_snapshot: bytes | None = None

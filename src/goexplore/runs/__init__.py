@@ -1,15 +1,17 @@
 """Runs: folders, checkpoints, metrics, progress, and the two calls that people make: explore and resume."""
 
-from goexplore.runs._checkpoints import read_newest_checkpoint, write_checkpoint
+from goexplore.runs._checkpoints import NoCheckpointError, read_newest_checkpoint, write_checkpoint
 from goexplore.runs._files import read_json, write_atomically, write_json
 from goexplore.runs._folder import Budget, RunConfig, RunFolder, provenance, run_config
 from goexplore.runs._progress import Display, Status, clock, make_display, number
-from goexplore.runs._run import CHECKPOINT_SECONDS, RunResult, default_cells, explore, load, resume, start
+from goexplore.runs._run import default_cells, explore, load, resume, start
+from goexplore.runs._session import CHECKPOINT_SECONDS, RunResult
 
 __all__ = [
     "CHECKPOINT_SECONDS",
     "Budget",
     "Display",
+    "NoCheckpointError",
     "RunConfig",
     "RunFolder",
     "RunResult",

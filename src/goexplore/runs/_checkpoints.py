@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.errors import GoExploreError, InputError
+from goexplore.errors import InputError
 from goexplore.runs._files import sync_folder
 
 KEPT = 2
@@ -31,8 +31,7 @@ def write_checkpoint(folder: Path, iteration: int, arrays: Arrays) -> Path:
     """Writes a checkpoint, then drops all but the newest two.
 
     Raises:
-        GoExploreError: it could not be written, for example because the disk is full. Earlier
-            checkpoints are untouched.
+        OSError: it could not be written, for example because the disk is full. Earlier checkpoints are untouched.
     """
     temporary = folder / f".writing.{os.getpid()}.tmp"
     try:
@@ -43,11 +42,9 @@ def write_checkpoint(folder: Path, iteration: int, arrays: Arrays) -> Path:
         path = folder / f"iteration-{iteration:09d}.{_digest(temporary)}.npz"
         temporary.replace(path)
         sync_folder(folder)
-    except OSError as error:
+    except BaseException:
         temporary.unlink(missing_ok=True)
-        raise GoExploreError(
-            f"a checkpoint could not be written ({error.strerror or error}); the one before it is intact"
-        ) from error
+        raise
     for old in _newest_first(folder)[KEPT:]:
         old.unlink(missing_ok=True)
     for abandoned in folder.glob(".writing.*.tmp"):
@@ -55,15 +52,21 @@ def write_checkpoint(folder: Path, iteration: int, arrays: Arrays) -> Path:
     return path
 
 
-def read_newest_checkpoint(folder: Path, *, warn: Callable[[str], None]) -> Arrays:
+class NoCheckpointError(InputError):
+    """The run was stopped before its first checkpoint."""
+
+
+def read_newest_checkpoint(folder: Path, *, warn: Callable[[str], None], set_damaged_aside: bool = False) -> Arrays:
     """Reads the newest checkpoint that is whole.
 
     Args:
         folder: where the checkpoints are.
         warn: told in one line about every damaged one.
+        set_damaged_aside: rename those, so that they are not counted among the kept ones.
 
     Raises:
-        InputError: there is none.
+        NoCheckpointError: there is none.
+        InputError: all are damaged.
     """
     found = _newest_first(folder)
     for path in found:
@@ -71,13 +74,16 @@ def read_newest_checkpoint(folder: Path, *, warn: Callable[[str], None]) -> Arra
         if arrays is not None:
             return arrays
         warn(f"checkpoint {path.name} is damaged (its checksum does not match); using the one before it")
+        if set_damaged_aside:
+            path.rename(path.with_suffix(".damaged"))
     if found:
         raise InputError(f"every checkpoint in {folder} is damaged; nothing can be resumed from this run")
-    raise InputError(f"there is no checkpoint in {folder}: the run was stopped before its first one")
+    raise NoCheckpointError(f"there is no checkpoint in {folder}: the run was stopped before its first one")
 
 
 def _newest_first(folder: Path) -> list[Path]:
-    return sorted((path for path in folder.glob("*.npz") if _NAME.fullmatch(path.name)), reverse=True)
+    found = [(path.name.partition(".")[0], path.stat().st_mtime_ns, path) for path in folder.glob("*.npz")]
+    return [path for _, _, path in sorted(found, reverse=True) if _NAME.fullmatch(path.name)]
 
 
 def _digest(path: Path) -> str:

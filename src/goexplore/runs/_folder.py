@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import os
 import platform
 import sys
@@ -22,14 +23,17 @@ from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
 
+from goexplore.archive import SnapshotCodec
+from goexplore.cells import names_own_code
 from goexplore.envs import EnvSpec
 from goexplore.errors import InputError
-from goexplore.exploration import ExplorationConfig
-from goexplore.plugins import is_plugin
+from goexplore.exploration import ExplorationConfig, WorkerSpec
+from goexplore.plugins import named
 from goexplore.runs._files import read_json, write_json
 
 FORMAT = "goexplore-run"
 FORMAT_VERSION = 1
+SIMULATORS = ("ale-py", "mujoco", "minigrid", "gymnasium")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,10 @@ class Budget:
     def __post_init__(self) -> None:
         if self.frames is not None and self.frames <= 0:
             raise InputError(f"frames {self.frames:,}: expected a budget above 0, for example 2_000_000")
-        if self.minutes is not None and not self.minutes > 0:
+        if self.minutes is not None and not 0 < self.minutes < math.inf:
             raise InputError(f"minutes {self.minutes}: expected a budget above 0")
+        if self.score is not None and not math.isfinite(self.score):
+            raise InputError(f"until_score {self.score}: expected a finite number")
         if self.frames is None and self.minutes is None and self.score is None:
             raise InputError("give a budget: frames, minutes or until_score")
 
@@ -62,6 +68,14 @@ class RunConfig:
     exploration: ExplorationConfig
     seed: int
     budget: Budget = field(default_factory=lambda: Budget(frames=2_000_000))
+
+    def __post_init__(self) -> None:
+        if self.seed < 0 or self.env.reset_seed < 0:
+            raise InputError(f"seed {min(self.seed, self.env.reset_seed)}: expected 0 or more")
+
+    def worker_spec(self, codec: SnapshotCodec) -> WorkerSpec:
+        """What workers need to run this run's rollouts."""
+        return WorkerSpec(self.env, self.cells, self.exploration, self.seed, codec.reference)
 
     def to_json(self) -> dict[str, Any]:
         """As it goes into config.json. Python objects without a name leave only a description."""
@@ -81,11 +95,15 @@ class RunConfig:
 
     def plugins(self) -> list[str]:
         """Names of third-party code that the run uses, as `package.module:name`."""
-        named = (self.env.id, self.cells, self.exploration.selector, self.exploration.explorer)
-        return [name for name in named if isinstance(name, str) and is_plugin(name)]
+        named = (self.env.id, self.exploration.selector, self.exploration.explorer)
+        plugins = [name for name in named if isinstance(name, str) and ":" in name]
+        return plugins + [name for name in [self.cells] if isinstance(name, str) and names_own_code(name)]
 
-    def resume_command(self, path: Path) -> str:
-        """What to type to go on."""
+    def resume_command(self, path: Path) -> str | None:
+        """What to type to go on; None where the run uses Python objects that only Python can give again."""
+        parts = (self.cells, self.exploration.selector, self.exploration.explorer)
+        if self.env.factory is not None or not all(isinstance(part, str) for part in parts):
+            return None
         return f"goexplore resume {path}" + (" --trust" if self.plugins() else "")
 
     def identity(self) -> str:
@@ -189,8 +207,22 @@ class RunFolder:
 
     def note_session(self, **facts: Any) -> None:
         """Adds this session to provenance.json."""
+        write_json(self._provenance, [*self._sessions(), provenance() | facts])
+
+    def changes_since_last_session(self, **facts: Any) -> list[str]:
+        """Says which simulators are not what they were: a restored state may then mean something else."""
+        last = self._sessions()[-1:]
+        before = {**last[0].get("packages", {}), **last[0]} if last and isinstance(last[0], dict) else {}
+        now = {name: version for name, version in provenance()["packages"].items() if name in SIMULATORS} | facts
+        return [
+            f"this run was made with {name} {before[name]}, and now it is {version}"
+            for name, version in now.items()
+            if name in before and before[name] != version
+        ]
+
+    def _sessions(self) -> list[Any]:
         sessions = read_json(self._provenance) if self._provenance.exists() else []
-        write_json(self._provenance, [*sessions, provenance() | facts])
+        return sessions if isinstance(sessions, list) else []
 
 
 def run_config(saved: dict[str, Any], *, trust: bool = False, **objects: Any) -> RunConfig:
@@ -204,9 +236,15 @@ def run_config(saved: dict[str, Any], *, trust: bool = False, **objects: Any) ->
     Raises:
         InputError: it is damaged, or an object that it needs was not given.
     """
+    objects = {part: named(thing) for part, thing in objects.items()}
     try:
         env = dict(saved["env"])
         factory = objects.get("env")
+        if not isinstance(env["id"], str) or not isinstance(env["kwargs"], dict):
+            raise TypeError("env")
+        if isinstance(factory, str):
+            env["id"], factory = factory, None
+            env.pop("object", None)
         if env.pop("object", False) and factory is None:
             raise _needs_object("env", env["id"])
         config = RunConfig(
@@ -221,8 +259,9 @@ def run_config(saved: dict[str, Any], *, trust: bool = False, **objects: Any) ->
             seed=int(saved["seed"]),
             budget=Budget(**saved["budget"]),
         )
-        plugins = config.plugins()
-    except (KeyError, TypeError, ValueError) as error:
+        given = [thing for thing in objects.values() if isinstance(thing, str)]
+        plugins = [name for name in config.plugins() if name not in given]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"config.json is damaged or not ours ({type(error).__name__}: {error})") from error
     if plugins and not trust:
         raise InputError(

@@ -10,6 +10,10 @@ from types import FrameType
 from typing import Any
 
 
+class Impatient(KeyboardInterrupt):
+    """Someone asked twice."""
+
+
 class StopRequest:
     """Turns the first signal into a request, and interrupts only what may be interrupted.
 
@@ -19,7 +23,8 @@ class StopRequest:
                     results = executor.collect()     # waiting: may be cut short
                 loop.tell(results)                   # merging: must not
 
-    A second signal ends the program where it stands; checkpoints are atomic, so none is harmed.
+    A second signal raises `Impatient` wherever the program is. It must not be saved from there, because it may be
+    in the middle of a merge; the last checkpoint stands.
     """
 
     def __init__(self) -> None:
@@ -49,7 +54,8 @@ class StopRequest:
             self._interruptible = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.requested or self._interruptible:
-            self.requested = True
-            raise KeyboardInterrupt
+        if self.requested:
+            raise Impatient
         self.requested = True
+        if self._interruptible:
+            raise KeyboardInterrupt

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from goexplore.errors import GoExploreError
 from goexplore.runs._files import write_atomically
 
 TENSORBOARD_SECONDS = 2.0
@@ -47,15 +46,10 @@ class MetricsLog:
         """Writes the numbers of an iteration; None and infinities are left out."""
         present = {name: value for name, value in values.items() if value is not None}
         now = time.monotonic()
-        try:
-            self._file.write(json.dumps(present) + "\n")
-            if self._board is not None and now - self._last_board > TENSORBOARD_SECONDS:
-                self._last_board = now
-                self._board.add({TAGS[name]: present[name] for name in TAGS if name in present}, present["frames"])
-        except OSError as error:
-            raise GoExploreError(
-                f"metrics could not be written ({error.strerror or error}); the last checkpoint is intact"
-            ) from error
+        self._file.write(json.dumps(present) + "\n")
+        if self._board is not None and now - self._last_board > TENSORBOARD_SECONDS:
+            self._last_board = now
+            self._board.add({TAGS[name]: present[name] for name in TAGS if name in present}, present["frames"])
 
     def close(self) -> None:
         """Flushes and closes both."""

@@ -1,12 +1,14 @@
-"""A run: the exploration loop with an executor, checkpoints, metrics and progress around it."""
+"""The two calls that people make: explore and resume."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,48 +28,12 @@ from goexplore.envs import (
 )
 from goexplore.errors import GoExploreError, InputError
 from goexplore.executors import Executor, ProcessExecutor, SerialExecutor, available_cores
-from goexplore.exploration import (
-    ATARI_SETTINGS,
-    BatchSummary,
-    ExplorationLoop,
-    Explorer,
-    RolloutResult,
-    WorkerSpec,
-    cell_key,
-    preset_config,
-)
-from goexplore.plugins import reference_to
-from goexplore.runs._checkpoints import Arrays, read_newest_checkpoint, write_checkpoint
+from goexplore.exploration import ATARI_SETTINGS, ExplorationLoop, Explorer, cell_key, preset_config
+from goexplore.plugins import named
+from goexplore.runs._checkpoints import NoCheckpointError, read_newest_checkpoint
 from goexplore.runs._folder import Budget, RunConfig, RunFolder, run_config
-from goexplore.runs._interrupt import StopRequest
-from goexplore.runs._metrics import MetricsLog
-from goexplore.runs._progress import Display, Status, make_display
-
-CHECKPOINT_SECONDS = 60.0
-CHECKPOINT_COST = 0.02
-"""Largest share of a run's time spent on checkpoints; they are taken less often when they take long."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """What a run found."""
-
-    run: Path
-    frames: int
-    """Raw frames explored, all sessions together."""
-    steps: int
-    """Agent steps explored."""
-    cells: int
-    best_score: float
-    """Highest score of any cell (a search score: deterministic, not a policy's)."""
-    end_score: float | None
-    """Highest score at an end of episode: the paper's measure of a search."""
-    archive_digest: str
-    seconds: float
-    """Time spent, all sessions together."""
-    stopped_by: str
-    """frames, minutes, score or interrupt."""
-    resume_command: str
+from goexplore.runs._progress import Display, make_display
+from goexplore.runs._session import CHECKPOINT_SECONDS, RunResult, Session
 
 
 def explore(
@@ -121,24 +87,34 @@ def explore(
     if frames is None and minutes is None and until_score is None:
         frames = 2_000_000
     budget = Budget(frames, minutes, until_score)
-    exploration = preset_config(preset, selector=_named(selector), explorer=_named(explorer), **settings)
+    exploration = preset_config(preset, selector=named(selector), explorer=named(explorer), **settings)
     spec = env_spec(env, kwargs=env_kwargs or {}, reset_seed=reset_seed, return_method=return_method)
-    if is_atari(spec.id):
+    if spec.factory is None and is_atari(spec.id):
         spec = replace(spec, kwargs=ATARI_SETTINGS.get(preset, {}) | spec.kwargs)
     made = make_env(spec)
     config = RunConfig(
         env=resolved(spec, made),
-        cells=_named(cells) if cells is not None else default_cells(made),
+        cells=named(cells) if cells is not None else default_cells(made),
         exploration=exploration,
         seed=seed,
         budget=budget,
     )
     loop, codec = start(config, made)
+    executor = executor or _executor(workers)
     folder = RunFolder.create(Path(out) if out is not None else _default_folder(spec.id, seed), config)
-    display = make_display(progress=progress)
-    _introduce(made, config, display)
-    run = _Run(folder, config, loop, codec, made.snapshot_kind, display, checkpoint_seconds)
-    return run.drive(executor or _executor(workers))
+    with _session(folder, config, progress=progress) as display:
+        _introduce(made, config, display)
+        folder.note_session(workers=executor.workers, from_frames=0, **_facts(made))
+        session = Session(
+            folder,
+            config,
+            loop,
+            codec,
+            snapshot_kind=made.snapshot_kind,
+            display=display,
+            checkpoint_seconds=checkpoint_seconds,
+        )
+        return session.drive(executor)
 
 
 def resume(
@@ -152,7 +128,10 @@ def resume(
     progress: bool = True,
     trust: bool = False,
     executor: Executor | None = None,
-    **objects: Any,
+    env: Callable[..., Any] | None = None,
+    cells: CellFunction | Callable[..., Any] | None = None,
+    selector: Selector | None = None,
+    explorer: Explorer | None = None,
 ) -> RunResult:
     """Goes on with a run from its newest whole checkpoint.
 
@@ -160,34 +139,50 @@ def resume(
         path: the run folder.
         frames: new total of raw frames; without any budget the run's own holds.
         minutes: stop after this many minutes of this session.
-        until_score: stop once a cell has at least this score.
+        until_score: stop once a score of at least this is reached.
         workers: as for `explore`; need not be what it was.
         checkpoint_seconds: time between checkpoints.
         progress: show progress on standard error.
         trust: import the code that the run names (`package.module:name`); for your own runs.
         executor: where rollouts run, in place of `workers`.
-        objects: `env`, `cells`, `selector` or `explorer`, where the run used Python objects without a name.
+        env: the function that made the environment, where the run used one without an importable name.
+        cells: likewise the cell function.
+        selector: likewise the selector.
+        explorer: likewise the explorer.
 
     Raises:
         InputError: the folder is not a run, is in use, or holds no whole checkpoint.
     """
     folder = RunFolder.open(Path(path))
+    objects = {"env": env, "cells": cells, "selector": selector, "explorer": explorer}
     config = run_config(folder.read_config(), trust=trust, **objects)
     if frames is not None or minutes is not None or until_score is not None:
         config = replace(config, budget=Budget(frames, minutes, until_score))
+    executor = executor or _executor(workers)
     folder.lock()
-    display = make_display(progress=progress)
-    try:
-        loop, codec, seconds = load(folder, config, warn=display.say)
+    with _session(folder, config, progress=progress) as display:
         made = make_env(config.env)
+        try:
+            loop, codec, seconds = load(folder, config, made, warn=display.say, set_damaged_aside=True)
+        except NoCheckpointError:
+            display.say("the run was stopped before its first checkpoint: starting from the beginning")
+            (loop, codec), seconds = start(config, made), 0.0
         _introduce(made, config, display)
+        for change in folder.changes_since_last_session(**_facts(made)):
+            display.say(f"warning: {change}")
         folder.write_config(config)
-        run = _Run(folder, config, loop, codec, made.snapshot_kind, display, checkpoint_seconds)
-        run.seconds_before = seconds
-        return run.drive(executor or _executor(workers))
-    finally:
-        display.close()
-        folder.unlock()
+        folder.note_session(workers=executor.workers, from_frames=loop.frames, **_facts(made))
+        session = Session(
+            folder,
+            config,
+            loop,
+            codec,
+            snapshot_kind=made.snapshot_kind,
+            display=display,
+            checkpoint_seconds=checkpoint_seconds,
+            seconds_before=seconds,
+        )
+        return session.drive(executor)
 
 
 def start(config: RunConfig, env: RestorableEnv) -> tuple[ExplorationLoop, SnapshotCodec]:
@@ -210,11 +205,23 @@ def start(config: RunConfig, env: RestorableEnv) -> tuple[ExplorationLoop, Snaps
 
 
 def load(
-    folder: RunFolder, config: RunConfig, *, warn: Callable[[str], None]
+    folder: RunFolder,
+    config: RunConfig,
+    env: RestorableEnv,
+    *,
+    warn: Callable[[str], None],
+    set_damaged_aside: bool = False,
 ) -> tuple[ExplorationLoop, SnapshotCodec, float]:
-    """Reads a run's newest checkpoint: its loop, its snapshot codec, and the seconds it has taken."""
-    saved = read_newest_checkpoint(folder.checkpoints, warn=warn)
-    env = make_env(config.env)
+    """Reads a run's newest checkpoint: its loop, its snapshot codec, and the seconds it has taken.
+
+    Args:
+        folder: the run folder.
+        config: its configuration.
+        env: an environment of that configuration.
+        warn: told in one line about every damaged checkpoint.
+        set_damaged_aside: rename those, so that they are not counted among the kept ones.
+    """
+    saved = read_newest_checkpoint(folder.checkpoints, warn=warn, set_damaged_aside=set_damaged_aside)
     loop, codec = start(config, env)
     plain = env.snapshot_kind is SnapshotKind.PLAIN  # anything else would have to be unpickled
     try:
@@ -251,165 +258,6 @@ def default_cells(env: RestorableEnv) -> str:
     )
 
 
-class _Run:
-    """One session of a run."""
-
-    def __init__(
-        self,
-        folder: RunFolder,
-        config: RunConfig,
-        loop: ExplorationLoop,
-        codec: SnapshotCodec,
-        snapshot_kind: SnapshotKind,
-        display: Display,
-        checkpoint_seconds: float,
-    ) -> None:
-        self.folder, self.config, self.loop, self.display = folder, config, loop, display
-        self.seconds_before = 0.0
-        self._codec, self._snapshots_to_disk = codec, snapshot_kind is SnapshotKind.PLAIN
-        self._checkpoint_seconds = checkpoint_seconds
-        self._next_checkpoint = 0.0
-        self._checkpoint_time = 0.0
-        self._started = time.monotonic()
-        self._first_frames = loop.frames
-        self._live_steps = 0
-        self._best_score = loop.archive.best().score
-
-    def drive(self, executor: Executor) -> RunResult:
-        """Explores until the budget is spent or someone says stop, and saves."""
-        loop, config = self.loop, self.config
-        spec = WorkerSpec(config.env, config.cells, config.exploration, config.seed, self._codec.reference)
-        stopped_by = self._spent()
-        metrics = MetricsLog(self.folder.path, resume_at=(loop.iteration, loop.frames))
-        self.folder.note_session(workers=executor.workers, from_frames=loop.frames)
-        executor.on_result = self._on_result
-        batches_ahead = 2 if config.exploration.pipelined else 1
-        with StopRequest() as stop:
-            try:
-                self._save()
-                if stopped_by is None:
-                    with stop.interruptible():
-                        executor.open(spec, loop.everything)
-                    for tasks in loop.in_flight:
-                        executor.submit(tasks)
-                while stopped_by is None:
-                    with stop.interruptible():
-                        while len(loop.in_flight) < batches_ahead:
-                            executor.submit(loop.ask())
-                        results = executor.collect()
-                    summary = loop.tell(results)
-                    executor.publish(loop.news())
-                    self._report(summary, metrics)
-                    stopped_by = "interrupt" if stop.requested else self._spent()
-                    self._save_if_due()
-            except KeyboardInterrupt:
-                stopped_by = "interrupt"
-            finally:
-                executor.close()
-                metrics.close()
-            self._save()
-        self.display.close()
-        self.folder.unlock()
-        return self._result(stopped_by)
-
-    def _spent(self) -> str | None:
-        budget = self.config.budget
-        if budget.frames is not None and self.loop.frames >= budget.frames:
-            return "frames"
-        if budget.score is not None and self._best_score >= budget.score:
-            return "score"
-        if budget.minutes is not None and time.monotonic() - self._started >= 60 * budget.minutes:
-            return "minutes"
-        return None
-
-    def _save_if_due(self) -> None:
-        if time.monotonic() >= self._next_checkpoint:
-            self._save()
-
-    def _save(self) -> None:
-        before = time.monotonic()
-        arrays: Arrays = self.loop.save(with_snapshots=self._snapshots_to_disk)
-        reference = self._codec.reference if self._snapshots_to_disk else b""
-        arrays["run.identity"] = np.array(self.config.identity())
-        arrays["run.seconds"] = np.array(self._seconds())
-        arrays["run.snapshot_reference"] = np.frombuffer(reference, np.uint8)
-        try:
-            write_checkpoint(self.folder.checkpoints, self.loop.iteration, arrays)
-        except GoExploreError as error:
-            raise GoExploreError(
-                f"{error}; make room and go on with: {self.config.resume_command(self.folder.path)}"
-            ) from error
-        after = time.monotonic()
-        self._checkpoint_time += after - before
-        self._next_checkpoint = after + max(self._checkpoint_seconds, (after - before) / CHECKPOINT_COST)
-
-    def _seconds(self) -> float:
-        return self.seconds_before + time.monotonic() - self._started
-
-    def _on_result(self, result: RolloutResult) -> None:
-        self._live_steps += result.steps
-        self.display.show(self._status())
-
-    def _report(self, summary: BatchSummary, metrics: MetricsLog) -> None:
-        self._live_steps = 0
-        self._best_score = self.loop.archive.best().score
-        loop, status = self.loop, self._status()
-        self.display.show(status)
-        metrics.write(
-            iteration=loop.iteration,
-            frames=loop.frames,
-            steps=loop.steps,
-            return_steps=loop.return_steps,
-            seconds=round(self._seconds(), 3),
-            checkpoint_seconds=round(self._checkpoint_time, 3),
-            frames_per_second=round(status.frames_per_second, 1),
-            cells=len(loop.archive),
-            new_cells=summary.new_cells,
-            improved_cells=summary.improved_cells,
-            best_score=status.best_score,
-            end_score=status.end_score,
-            ends=summary.ends,
-        )
-
-    def _status(self) -> Status:
-        loop, budget = self.loop, self.config.budget
-        frames = loop.frames + self._live_steps * loop.frames_per_step
-        elapsed = time.monotonic() - self._started
-        rate = (frames - self._first_frames) / elapsed if elapsed > 0 else 0.0
-        left, done = [], []
-        if budget.frames is not None:
-            done.append(frames / budget.frames)
-            if rate > 0:
-                left.append((budget.frames - frames) / rate)
-        if budget.minutes is not None:
-            done.append(elapsed / 60 / budget.minutes)
-            left.append(60 * budget.minutes - elapsed)
-        return Status(
-            frames=frames,
-            frames_per_second=rate,
-            cells=len(loop.archive),
-            best_score=self._best_score,
-            end_score=_finite(loop.archive.end.score),
-            seconds_left=max(0.0, min(left)) if left else None,
-            done=min(1.0, max(done)) if done else None,
-        )
-
-    def _result(self, stopped_by: str | None) -> RunResult:
-        loop, archive = self.loop, self.loop.archive
-        return RunResult(
-            run=self.folder.path,
-            frames=loop.frames,
-            steps=loop.steps,
-            cells=len(archive),
-            best_score=archive.best().score,
-            end_score=_finite(archive.end.score),
-            archive_digest=archive.digest(),
-            seconds=round(self._seconds(), 2),
-            stopped_by=stopped_by or "frames",
-            resume_command=self.config.resume_command(self.folder.path),
-        )
-
-
 def _loop(config: RunConfig, archive: Archive, env: RestorableEnv) -> ExplorationLoop:
     return ExplorationLoop(
         archive,
@@ -426,14 +274,32 @@ def _executor(workers: int | None) -> Executor:
     return SerialExecutor() if count == 1 else ProcessExecutor(count)
 
 
-def _named(part: Any) -> Any:
-    """A function or class by its importable name where it has one, so that the run can be resumed by anyone."""
-    return part if part is None or isinstance(part, str) else reference_to(part) or part
-
-
 def _default_folder(env_id: str, seed: int) -> Path:
     name = re.sub(r"[^\w.-]+", "-", env_id.removeprefix("ALE/"))
-    return Path("runs") / f"{name}__{seed}__{time.strftime('%Y%m%d-%H%M%S')}"
+    first = Path("runs") / f"{name}__{seed}__{time.strftime('%Y%m%d-%H%M%S')}"
+    others = (first.with_name(f"{first.name}-{count}") for count in itertools.count(2))
+    return next(path for path in itertools.chain([first], others) if not path.exists())
+
+
+@contextmanager
+def _session(folder: RunFolder, config: RunConfig, *, progress: bool) -> Iterator[Display]:
+    """A display and a locked folder, both given back whatever happens."""
+    display = make_display(progress=progress)
+    try:
+        yield display
+    except OSError as error:
+        raise GoExploreError(
+            f"{folder.path} cannot be written ({error.strerror or error}); its last checkpoint is intact. Make room"
+            f" and go on with: {config.resume_command(folder.path) or 'goexplore.resume'}"
+        ) from error
+    finally:
+        display.close()
+        folder.unlock()
+
+
+def _facts(env: RestorableEnv) -> dict[str, Any]:
+    """What a run depends on beside its configuration and the versions of packages."""
+    return {"rom_md5": env.rom_md5} if isinstance(env, AtariEnv) else {}
 
 
 def _introduce(env: RestorableEnv, config: RunConfig, display: Display) -> None:
@@ -453,7 +319,3 @@ def _introduce(env: RestorableEnv, config: RunConfig, display: Display) -> None:
                 f"warning: {KNOWN_BROKEN_ROUND_TRIPS[env.game]}; scores may be wrong until replayed, and whatever"
                 " does not replay is never exported"
             )
-
-
-def _finite(score: float) -> float | None:
-    return score if np.isfinite(score) else None
