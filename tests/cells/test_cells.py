@@ -28,6 +28,7 @@ class Tracking(CellFunction):
         (np.int32(3), b"3"),
         ((3, True, None, "x"), b"(3,T,None,'x')"),
         ([1, (2, 3)], b"(1,(2,3))"),
+        ((1, b"ab"), b"(1,b'ab')"),
     ],
 )
 def test_keys_people_return(value, key):

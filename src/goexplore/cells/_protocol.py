@@ -62,8 +62,8 @@ def short_key(key: bytes) -> bytes:
 def key_of(value: Any) -> bytes:
     """Turns what a user's function returns into a key.
 
-    Takes bytes, or whole numbers, booleans, strings and None, alone or in (nested) tuples and lists,
-    or an array of whole numbers.
+    Takes bytes, whole numbers, booleans, strings and None, alone or in (nested) tuples and lists, or an
+    array of whole numbers.
 
     Raises:
         InputError: it is something else. Floats are refused: they would make a cell of almost every state.
@@ -82,7 +82,7 @@ def _canonical(value: Any) -> str:
         return str(int(value))
     if value is None:
         return "None"
-    if isinstance(value, str):
+    if isinstance(value, (str, bytes)):
         return repr(value)
     if isinstance(value, (tuple, list)):
         return "(" + ",".join(_canonical(item) for item in value) + ")"
