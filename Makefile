@@ -24,6 +24,7 @@ bench: $(READY)
 	$(BIN)/goexplore bench explore
 
 $(READY): pyproject.toml constraints.txt
+	@echo "setting up $(VENV): one to three minutes, once"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)

@@ -38,7 +38,7 @@ class Explore:
     minutes: float | None = None
     """Stop after this many minutes."""
     until_score: float | None = None
-    """Stop once a cell has at least this score."""
+    """Stop once a score of at least this is reached."""
     seed: int = 0
     """One seed gives one archive, whatever the number of workers."""
     workers: int | None = None
@@ -126,7 +126,7 @@ class Resume:
     minutes: float | None = None
     """Stop after this many minutes of this session."""
     until_score: float | None = None
-    """Stop once a cell has at least this score."""
+    """Stop once a score of at least this is reached."""
     workers: int | None = None
     """Worker processes; need not be what it was."""
     checkpoint_seconds: float = 60.0

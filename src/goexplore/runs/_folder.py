@@ -45,7 +45,7 @@ class Budget:
     minutes: float | None = None
     """Minutes of this session."""
     score: float | None = None
-    """Stop once a cell with at least this score is found."""
+    """Stop once a score of at least this is reached."""
 
     def __post_init__(self) -> None:
         if self.frames is not None and self.frames <= 0:

@@ -66,7 +66,7 @@ def explore(
             None takes downscaled frames for pictures and the observation itself for whole numbers.
         frames: stop after this many raw frames (2,000,000 when no budget is given).
         minutes: stop after this many minutes.
-        until_score: stop once a cell has at least this score.
+        until_score: stop once a score of at least this is reached.
         out: the run folder; None makes one under `runs/`.
         seed: the run's seed. One seed gives one archive, whatever the number of workers.
         workers: processes; None takes one for each core, 1 stays in this process.
