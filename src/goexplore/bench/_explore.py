@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from goexplore.archive import Archive, SnapshotCodec
+from goexplore.bench._compare import compare
 from goexplore.bench._memory import release_free_memory, resident_bytes
 from goexplore.bench._raw import RawSimulators
 from goexplore.envs import RestorableEnv, env_spec, make_env, resolved
@@ -44,8 +45,9 @@ class ExploreBenchmark:
     raw_steps_per_second: float
     engine_steps_per_second: float
     ratio_to_raw_emulator: float
-    """Median over rounds of the engine's rate over the bare simulator's, measured one after the other."""
-    ratio_rounds: list[float]
+    """Median over rounds of the engine's rate over the bare simulator's, measured in turns."""
+    ratio_to_raw_interval: tuple[float, float]
+    """95% bootstrap interval of that median."""
     emulator_share: float
     """Where a worker's time goes, measured in one process: the simulator itself ..."""
     observation_share: float
@@ -60,7 +62,7 @@ class ExploreBenchmark:
     small_steps_per_second: float
     large_steps_per_second: float
     ratio_large_archive: float
-    ratio_large_rounds: list[float]
+    ratio_large_interval: tuple[float, float]
     serial_us_per_step: float
     """Select and merge, with the large archive."""
     select_us_per_step: float
@@ -83,8 +85,8 @@ def bench_explore(
     *,
     cells: str | None = None,
     workers: int | None = None,
-    rounds: int = 5,
-    seconds: float = 8.0,
+    rounds: int = 16,
+    seconds: float = 3.0,
     large_archive: int = 50_000,
     seed: int = 0,
     say: Callable[[str], None] = lambda message: None,
@@ -123,15 +125,7 @@ def bench_explore(
     say("where a worker's time goes ...")
     shares = _breakdown(engine)
     raw = RawSimulators(config.env, workers)
-    raw_rates, engine_rates = [], []
-    for round_number in range(rounds):
-        raw_rates.append(raw.steps_per_second(seconds))
-        engine_rates.append(engine.steps_per_second(seconds))
-        ratio = engine_rates[-1] / raw_rates[-1]
-        say(
-            f"round {round_number + 1} of {rounds}: bare {raw_rates[-1]:,.0f} steps/s, engine {engine_rates[-1]:,.0f},"
-            f" ratio {ratio:.3f}"
-        )
+    to_raw = compare(("bare", raw), ("engine", engine), rounds=rounds, seconds=seconds, say=say)
     raw.close()
     saved = engine.loop.save()
     engine.close()
@@ -141,35 +135,26 @@ def bench_explore(
     small.iterate()  # the first message carries the whole archive; a long run pays for that once
     large.iterate()
     large.forget_timings()
-    small_rates, large_rates = [], []
-    for round_number in range(rounds):
-        small_rates.append(small.steps_per_second(seconds))
-        large_rates.append(large.steps_per_second(seconds))
-        ratio = large_rates[-1] / small_rates[-1]
-        say(
-            f"growth {round_number + 1} of {rounds}: {SMALL_ARCHIVE} cells {small_rates[-1]:,.0f} steps/s,"
-            f" {large_archive:,} cells {large_rates[-1]:,.0f}, ratio {ratio:.3f}"
-        )
+    names = f"{SMALL_ARCHIVE} cells", f"{large_archive:,} cells"
+    growth = compare((names[0], small), (names[1], large), rounds=rounds, seconds=seconds, say=say)
     checkpoint_seconds = _checkpoint_seconds(large.loop)
     small.close()
     large.close()
-    ratios = [engine / raw for engine, raw in zip(engine_rates, raw_rates, strict=True)]
-    growth = [big / little for big, little in zip(large_rates, small_rates, strict=True)]
     return ExploreBenchmark(
         env=env_id,
         cells=str(config.cells),
         workers=workers,
-        raw_steps_per_second=round(statistics.median(raw_rates), 1),
-        engine_steps_per_second=round(statistics.median(engine_rates), 1),
-        ratio_to_raw_emulator=round(statistics.median(ratios), 4),
-        ratio_rounds=[round(ratio, 3) for ratio in ratios],
+        raw_steps_per_second=to_raw.baseline_rate,
+        engine_steps_per_second=to_raw.rate,
+        ratio_to_raw_emulator=to_raw.ratio,
+        ratio_to_raw_interval=to_raw.interval,
         **shares,
         small_archive=SMALL_ARCHIVE,
         large_archive=large_archive,
-        small_steps_per_second=round(statistics.median(small_rates), 1),
-        large_steps_per_second=round(statistics.median(large_rates), 1),
-        ratio_large_archive=round(statistics.median(growth), 4),
-        ratio_large_rounds=[round(ratio, 3) for ratio in growth],
+        small_steps_per_second=growth.baseline_rate,
+        large_steps_per_second=growth.rate,
+        ratio_large_archive=growth.ratio,
+        ratio_large_interval=growth.interval,
         serial_us_per_step=round(1e6 * (large.select_seconds + large.merge_seconds) / large.timed_steps, 3),
         select_us_per_step=round(1e6 * large.select_seconds / large.timed_steps, 3),
         merge_us_per_step=round(1e6 * large.merge_seconds / large.timed_steps, 3),

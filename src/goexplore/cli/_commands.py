@@ -284,9 +284,9 @@ class Bench:
     """Cell function. Default: as for explore."""
     workers: int | None = None
     """Processes. Default: one for each core."""
-    rounds: int = 5
+    rounds: int = 16
     """Times each measurement is taken; medians are reported."""
-    seconds: float = 8.0
+    seconds: float = 3.0
     """Length of one slice of a measurement."""
     large_archive: int = 50_000
     """Cells in the large archive."""
