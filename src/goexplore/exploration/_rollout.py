@@ -58,7 +58,7 @@ class Roller:
         score, step, end = task.score, 0, None
         actions: list[Any] = []
         visits: dict[bytes, _Visit] = {}
-        while step < self._explore_steps and end is None:
+        while step < self._explore_steps:
             action = space.row(explorer.act(observation))
             observation, reward, terminated, truncated, _ = env.step(action)
             step += 1

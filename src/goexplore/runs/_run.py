@@ -103,18 +103,7 @@ def explore(
     executor = executor or _executor(workers)
     folder = RunFolder.create(Path(out) if out is not None else _default_folder(spec.id, seed), config)
     with _session(folder, config, progress=progress) as display:
-        _introduce(made, config, display)
-        folder.note_session(workers=executor.workers, from_frames=0, **_facts(made))
-        session = Session(
-            folder,
-            config,
-            loop,
-            codec,
-            snapshot_kind=made.snapshot_kind,
-            display=display,
-            checkpoint_seconds=checkpoint_seconds,
-        )
-        return session.drive(executor)
+        return _drive(folder, config, made, (loop, codec), executor, display, checkpoint_seconds)
 
 
 def resume(
@@ -167,22 +156,10 @@ def resume(
         except NoCheckpointError:
             display.say("the run was stopped before its first checkpoint: starting from the beginning")
             (loop, codec), seconds = start(config, made), 0.0
-        _introduce(made, config, display)
         for change in folder.changes_since_last_session(**_facts(made)):
             display.say(f"warning: {change}")
         folder.write_config(config)
-        folder.note_session(workers=executor.workers, from_frames=loop.frames, **_facts(made))
-        session = Session(
-            folder,
-            config,
-            loop,
-            codec,
-            snapshot_kind=made.snapshot_kind,
-            display=display,
-            checkpoint_seconds=checkpoint_seconds,
-            seconds_before=seconds,
-        )
-        return session.drive(executor)
+        return _drive(folder, config, made, (loop, codec), executor, display, checkpoint_seconds, seconds)
 
 
 def start(config: RunConfig, env: RestorableEnv) -> tuple[ExplorationLoop, SnapshotCodec]:
@@ -295,6 +272,33 @@ def _session(folder: RunFolder, config: RunConfig, *, progress: bool) -> Iterato
     finally:
         display.close()
         folder.unlock()
+
+
+def _drive(
+    folder: RunFolder,
+    config: RunConfig,
+    env: RestorableEnv,
+    state: tuple[ExplorationLoop, SnapshotCodec],
+    executor: Executor,
+    display: Display,
+    checkpoint_seconds: float,
+    seconds_before: float = 0.0,
+) -> RunResult:
+    """Says what is about to happen, notes it in the folder, and explores."""
+    loop, codec = state
+    _introduce(env, config, display)
+    folder.note_session(workers=executor.workers, from_frames=loop.frames, **_facts(env))
+    session = Session(
+        folder,
+        config,
+        loop,
+        codec,
+        snapshot_kind=env.snapshot_kind,
+        display=display,
+        checkpoint_seconds=checkpoint_seconds,
+        seconds_before=seconds_before,
+    )
+    return session.drive(executor)
 
 
 def _facts(env: RestorableEnv) -> dict[str, Any]:
