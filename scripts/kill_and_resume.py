@@ -68,7 +68,8 @@ def _killed(explore: list[str], out: str, arguments: argparse.Namespace, seconds
     now = [*explore, "--out", out]
     for kill in range(arguments.kills):
         process = start(*now, "--workers", moments.choice("124"), "--checkpoint-seconds", "0.3")
-        time.sleep(1.0 + moments.random() * 2 * seconds / arguments.kills)
+        _wait_for_progress(process, Path(out, "metrics.jsonl"))
+        time.sleep(moments.random() * 1.5 * seconds / arguments.kills)
         running = process.poll() is None
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -77,6 +78,19 @@ def _killed(explore: list[str], out: str, arguments: argparse.Namespace, seconds
             iterations = len(Path(out, "metrics.jsonl").read_text().splitlines())
             print(f"kill {kill + 1}: {'running' if running else 'FINISHED'}, {iterations} iterations", file=sys.stderr)
     return digest("resume", out)
+
+
+def _wait_for_progress(process: subprocess.Popen[bytes], metrics: Path) -> None:
+    """Waits until the session has done an iteration of its own, so that no kill strikes a mere start."""
+    started = time.time()
+    while process.poll() is None and not (metrics.exists() and metrics.stat().st_size and _age(metrics) < 0.5):
+        if time.time() - started > 60:
+            return
+        time.sleep(0.02)
+
+
+def _age(path: Path) -> float:
+    return time.time() - path.stat().st_mtime
 
 
 def _worker_killed(explore: list[str], out: str) -> str:
