@@ -22,6 +22,8 @@ def load_object(reference: str, *, what: str) -> Any:
         InputError: the reference is malformed, or there is no such module or name.
     """
     module_name, _, name = reference.partition(":")
+    if module_name.endswith(".py"):
+        raise InputError(f"{what} {reference!r}: give the module's name, without .py")
     if not module_name or not name:
         raise InputError(f"{what} {reference!r} should look like package.module:name")
     if "" not in sys.path and os.getcwd() not in sys.path:

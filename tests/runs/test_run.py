@@ -44,7 +44,8 @@ def test_tensorboard_can_read_it(tmp_path):
     events = EventAccumulator(str(result.run))
     events.Reload()
     assert "archive/cells" in events.Tags()["scalars"]
-    assert events.Scalars("archive/cells")[0].value >= 1
+    assert events.Scalars("archive/cells")[-1].value == result.cells
+    assert events.Scalars("archive/cells")[-1].step == result.frames
 
 
 @pytest.mark.parametrize("env", [MAZE, "goexplore/Chain-v0", "goexplore/PointRooms-v0"])
@@ -190,6 +191,9 @@ def test_functions_without_a_name_are_asked_for_again(tmp_path):
     run(tmp_path / "run", cells=cells, frames=2000)
     with pytest.raises(InputError, match=r"resume\(path, cells=...\)"):
         goexplore.resume(tmp_path / "run", frames=4000, progress=False)
+    with pytest.raises(InputError, match=r"cells was .*cells', and got .*lambda"):
+        goexplore.resume(tmp_path / "run", frames=4000, progress=False, cells=lambda observation: 0)
+    assert goexplore.inspect_run(tmp_path / "run")["cells"] > 1
     resumed = goexplore.resume(tmp_path / "run", frames=4000, workers=2, progress=False, cells=cells)
     assert resumed.archive_digest == whole.archive_digest
 
@@ -325,8 +329,9 @@ def test_a_run_that_names_code_is_read_only_when_trusted(tmp_path, cli):
     assert explored.returncode == 0, explored.stderr
     assert "goexplore resume run --trust" in explored.stdout
     (tmp_path / "imported").unlink()
-    for command in ("resume", "inspect", "render"):
-        refused = cli(command, "run")
+    assert cli("inspect", "run").returncode == 0
+    for command in (["resume"], ["inspect", "--verify", "3"], ["render"]):
+        refused = cli(*command, "run")
         assert refused.returncode == 2
         assert "uses code of its own (mine:cell)" in refused.stderr
         assert not (tmp_path / "imported").exists()
@@ -348,8 +353,9 @@ def test_a_strangers_run_cannot_name_a_program_as_environment(tmp_path, cli):
     ]
     for attack in attacks:
         (tmp_path / "run" / "config.json").write_text(json.dumps(config | attack))
-        for command in ("resume", "inspect", "render"):
-            assert cli(command, ".", cwd=tmp_path / "run").returncode == 2
+        for command in (["resume"], ["inspect", "--verify", "3"], ["render"]):
+            assert cli(*command, ".", cwd=tmp_path / "run").returncode == 2
+        assert cli("inspect", ".", cwd=tmp_path / "run").returncode == 0
     assert not marker.exists()
 
 

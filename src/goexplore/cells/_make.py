@@ -11,7 +11,7 @@ from goexplore.cells._downscale import Downscale
 from goexplore.cells._features import Callback, RamFeatures, WholeObservation
 from goexplore.cells._protocol import CellFunction
 from goexplore.errors import InputError
-from goexplore.plugins import load_object
+from goexplore.plugins import load_object, nearest
 
 FORMS = "downscale[:WxHxD], observation[:SIZE], ram:NAME=BYTE[/SIZE],..., or package.module:name of your own"
 
@@ -50,7 +50,7 @@ def _named(name: str) -> CellFunction:
         return RamFeatures(_ram_places(name))
     if names_own_code(name):
         return make_cells(load_object(name, what="cells"))
-    raise InputError(f"cells {name!r}: expected {FORMS}")
+    raise InputError(f"cells {name!r}: expected {FORMS}{nearest(name, ('downscale', 'observation', 'ram'))}")
 
 
 def _ram_places(name: str) -> dict[str, tuple[int, float]]:

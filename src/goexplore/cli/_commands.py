@@ -34,7 +34,7 @@ class Explore:
     """What counts as one place: downscale[:WxHxD], observation[:SIZE], ram:NAME=BYTE[/SIZE],..., or
     package.module:name. Default: downscaled frames for pictures, the observation for whole numbers."""
     frames: int | None = None
-    """Stop after this many raw frames (2,000,000 when no budget is given)."""
+    """Stop after this many raw frames (2,000,000 when no budget is given). Batches are not cut short."""
     minutes: float | None = None
     """Stop after this many minutes."""
     until_score: float | None = None
@@ -199,7 +199,7 @@ class Render:
     out: Path | None = None
     """An .mp4 or .gif. Default: videos/ in the run folder."""
     which: str = "best"
-    """best (highest score reached), end (best end of episode), or a cell's row number."""
+    """best (highest score reached; the longest way if nothing scored), end (best end of episode), or a cell's row."""
     speed: float = 2.0
     """How much faster than the game."""
     every: int = 1

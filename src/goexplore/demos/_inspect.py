@@ -13,7 +13,7 @@ from goexplore.archive import NEVER
 from goexplore.demos._replay import Replayer, pick_cells
 from goexplore.envs import make_env
 from goexplore.errors import InputError
-from goexplore.runs import RunFolder, load, run_config
+from goexplore.runs import RunFolder, load, peek, run_config
 
 
 def inspect_run(
@@ -25,7 +25,7 @@ def inspect_run(
     warn: Callable[[str], None] = lambda message: None,
     **objects: Any,
 ) -> dict[str, Any]:
-    """Reads a run's newest checkpoint and describes it.
+    """Reads a run's newest checkpoint and describes it. Imports no code of the run, unless it verifies.
 
     Args:
         run: the run folder.
@@ -38,16 +38,16 @@ def inspect_run(
     if verify < 0:
         raise InputError(f"verify {verify}: expected 0 or more cells")
     folder = RunFolder.open(Path(run))
-    config = run_config(folder.read_config(), trust=trust, **objects)
-    loop, codec, seconds = load(folder, config, make_env(config.env), warn=warn)
+    saved = folder.read_config()
+    loop, seconds = peek(folder, warn=warn)
     archive = loop.archive
     best, end = archive.best(), archive.end
     table = archive.table
     found: dict[str, Any] = {
         "run": str(folder.path),
-        "env": config.env.id,
-        "cells_function": config.cells if isinstance(config.cells, str) else repr(config.cells),
-        "seed": config.seed,
+        "env": _at(saved, "env", "id"),
+        "cells_function": str(_at(saved, "cells")),
+        "seed": _at(saved, "seed"),
         "iterations": loop.iteration,
         "frames": loop.frames,
         "steps": loop.steps,
@@ -65,6 +65,9 @@ def inspect_run(
         "archive_digest": archive.digest(),
     }
     if verify:
+        config = run_config(saved, trust=trust, **objects)
+        loop, codec, _ = load(folder, config, make_env(config.env), warn=warn)
+        archive = loop.archive
         replayer, rows = Replayer(archive, codec, config), pick_cells(archive, verify, seed)
         found["mismatches"] = []
         for row in rows:
@@ -73,6 +76,12 @@ def inspect_run(
                 found["mismatches"].append(f"cell {row}: {', '.join(differences)}")
         found["verified_cells"] = len(rows) - len(found["mismatches"])
     return found
+
+
+def _at(saved: Any, *path: str) -> Any:
+    for name in path:
+        saved = saved.get(name) if isinstance(saved, dict) else None
+    return saved
 
 
 def _mean(values: list[int]) -> float | None:

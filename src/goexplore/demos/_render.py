@@ -13,7 +13,7 @@ from goexplore.demos._replay import Replayer
 from goexplore.demos._video import video_writer
 from goexplore.envs import AtariEnv, RestorableEnv, make_env
 from goexplore.errors import InputError
-from goexplore.runs import RunFolder, load, run_config
+from goexplore.runs import RunFolder, load, number, run_config
 
 ATARI_FPS = 60
 OTHER_STEPS_PER_SECOND = 10.0
@@ -49,7 +49,8 @@ def render(
     Args:
         run: the run folder.
         out: an .mp4 or .gif; None writes `videos/<which>.mp4` in the run folder.
-        which: "best" (highest score reached), "end" (best end of episode) or a cell's row number.
+        which: "best" (highest score reached; the longest way if nothing scored), "end" (best end of episode) or
+            a cell's row number.
         speed: how much faster than the game; 1 is its own speed.
         every: film every n-th step.
         trust: import the code that the run names (`package.module:name`); for your own runs.
@@ -79,7 +80,7 @@ def render(
                 if steps % every == 0 or steps == best.length:
                     filmed += 1
                     frames = steps * env.frames_per_step
-                    add(simulator.render(), f"score {score:,.0f}   step {steps:,}   frame {frames:,}")
+                    add(simulator.render(), f"score {number(score)}   step {steps:,}   frame {frames:,}")
 
             replayed = Replayer(loop.archive, codec, config).verified(best, on_step=film, render=True)
     except OSError as error:

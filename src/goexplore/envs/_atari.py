@@ -64,6 +64,8 @@ def atari_game_of(env_id: str) -> str | None:
     name = env_id.removeprefix("ALE/")
     in_namespace = name != env_id
     base = re.sub(r"-v\d+$", "", name)
+    if in_namespace and not re.search(r"-v[045]$", name):
+        raise InputError(f"there is no environment {env_id!r}; expected a version -v5, for example ALE/Pong-v5")
     looks_atari = in_namespace or bool(re.search(r"(NoFrameskip|Deterministic)-v\d+$", name))
     base = re.sub(r"(-ram|NoFrameskip|Deterministic)+$", "", base)
     try:

@@ -88,7 +88,13 @@ class GymnasiumEnv:
 
     def render(self) -> NDArray[np.uint8]:
         """Returns the picture of `render_mode="rgb_array"`."""
-        picture = self._env.render()
+        try:
+            picture = self._env.render()
+        except Exception as error:  # whatever a third party's drawing needs
+            raise InputError(
+                f"this environment cannot draw here ({type(error).__name__}: {error}); MuJoCo on a machine without a"
+                " screen needs the environment variable MUJOCO_GL=egl"
+            ) from error
         if not isinstance(picture, np.ndarray):
             raise InputError("this environment draws no RGB pictures: make it with render_mode='rgb_array'")
         return picture.astype(np.uint8, copy=False)

@@ -160,9 +160,13 @@ class RunFolder:
         """
         folder = cls(path)
         if not path.is_dir():
-            raise InputError(f"there is no run folder {path}")
+            raise InputError(
+                f"{path} is a file; expected a run folder" if path.exists() else f"there is no run folder {path}"
+            )
         if not folder._config.exists():
-            raise InputError(f"{path} is not a run folder: it has no config.json")
+            inside = sorted(str(config.parent) for config in path.glob("*/config.json"))[-3:]
+            hint = f"; did you mean {' or '.join(inside)}?" if inside else ""
+            raise InputError(f"{path} is not a run folder: it has no config.json{hint}")
         return folder
 
     def lock(self) -> None:
@@ -236,16 +240,14 @@ def run_config(saved: dict[str, Any], *, trust: bool = False, **objects: Any) ->
     Raises:
         InputError: it is damaged, or an object that it needs was not given.
     """
-    objects = {part: named(thing) for part, thing in objects.items()}
     try:
         env = dict(saved["env"])
         factory = objects.get("env")
         if not isinstance(env["id"], str) or not isinstance(env["kwargs"], dict):
             raise TypeError("env")
-        if isinstance(factory, str):
-            env["id"], factory = factory, None
-            env.pop("object", None)
-        if env.pop("object", False) and factory is None:
+        if not env.pop("object", False):
+            factory = None
+        elif factory is None:
             raise _needs_object("env", env["id"])
         config = RunConfig(
             env=EnvSpec(**env, factory=factory),
@@ -259,14 +261,14 @@ def run_config(saved: dict[str, Any], *, trust: bool = False, **objects: Any) ->
             seed=int(saved["seed"]),
             budget=Budget(**saved["budget"]),
         )
-        given = [thing for thing in objects.values() if isinstance(thing, str)]
+        given = {named(thing) for thing in objects.values() if thing is not None}
         plugins = [name for name in config.plugins() if name not in given]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"config.json is damaged or not ours ({type(error).__name__}: {error})") from error
     if plugins and not trust:
         raise InputError(
             f"this run uses code of its own ({', '.join(plugins)}), and reading it would run that code; if you trust"
-            " the folder, say so with --trust"
+            " the folder, say so with --trust (trust=True from Python)"
         )
     return config
 
@@ -296,15 +298,17 @@ def _name_or_object(part: Any) -> Any:
 
 
 def _object_or_name(part: str, saved: Any, given: Any) -> Any:
-    if given is not None:
-        return given
     if not isinstance(saved, dict):
         return saved
-    raise _needs_object(part, str(saved))
+    if given is None:
+        raise _needs_object(part, saved["object"])
+    if _name_or_object(given) != saved:
+        raise InputError(f"this run's {part} was {saved['object']!r}, and got {_name_or_object(given)['object']!r}")
+    return given
 
 
 def _needs_object(part: str, description: str) -> InputError:
     return InputError(
-        f"this run's {part} was a Python object ({description}) that cannot be read back from a file; resume it"
-        f" from Python: goexplore.resume(path, {part}=...)"
+        f"this run's {part} was the Python object {description!r}, which cannot be read back from a file; give it again"
+        f" from Python, for example goexplore.resume(path, {part}=...)"
     )

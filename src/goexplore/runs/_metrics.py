@@ -41,22 +41,30 @@ class MetricsLog:
         self._file = self._path.open("a", buffering=1)
         self._board = _board(folder, purge_after_frames=frames if iteration else None)
         self._last_board = 0.0
+        self._unwritten: dict[str, Any] = {}
 
     def write(self, **values: Any) -> None:
         """Writes the numbers of an iteration; None and infinities are left out."""
         present = {name: value for name, value in values.items() if value is not None}
         now = time.monotonic()
         self._file.write(json.dumps(present) + "\n")
-        if self._board is not None and now - self._last_board > TENSORBOARD_SECONDS:
+        self._unwritten = present
+        if now - self._last_board > TENSORBOARD_SECONDS:
             self._last_board = now
-            self._board.add({TAGS[name]: present[name] for name in TAGS if name in present}, present["frames"])
+            self._to_board()
 
     def close(self) -> None:
         """Flushes and closes both."""
         with contextlib.suppress(OSError):  # a full disk was reported where it was first met
             self._file.close()
+            self._to_board()
             if self._board is not None:
                 self._board.close()
+
+    def _to_board(self) -> None:
+        values, self._unwritten = self._unwritten, {}
+        if self._board is not None and values:
+            self._board.add({TAGS[name]: values[name] for name in TAGS if name in values}, values["frames"])
 
     def _drop_after(self, iteration: int) -> None:
         kept = []

@@ -28,7 +28,14 @@ from goexplore.envs import (
 )
 from goexplore.errors import GoExploreError, InputError
 from goexplore.executors import Executor, ProcessExecutor, SerialExecutor, available_cores
-from goexplore.exploration import ATARI_SETTINGS, ExplorationLoop, Explorer, cell_key, preset_config
+from goexplore.exploration import (
+    ATARI_SETTINGS,
+    ExplorationConfig,
+    ExplorationLoop,
+    Explorer,
+    cell_key,
+    preset_config,
+)
 from goexplore.plugins import named
 from goexplore.runs._checkpoints import NoCheckpointError, read_newest_checkpoint
 from goexplore.runs._folder import Budget, RunConfig, RunFolder, run_config
@@ -214,6 +221,25 @@ def load(
             f"the checkpoint in {folder.checkpoints} does not fit this run ({type(error).__name__}: {error})"
         ) from error
     return loop, SnapshotCodec(reference) if plain and reference else codec, seconds
+
+
+def peek(folder: RunFolder, *, warn: Callable[[str], None]) -> tuple[ExplorationLoop, float]:
+    """Reads a run's newest checkpoint without building its environment or importing its code.
+
+    Returns:
+        The loop, good for looking at, and the seconds the run has taken.
+    """
+    saved = read_newest_checkpoint(folder.checkpoints, warn=warn)
+    try:
+        actions = saved["forest.actions"]
+        archive = Archive(actions.shape[1:], actions.dtype)
+        loop = ExplorationLoop(archive, config=ExplorationConfig(), frames_per_step=int(saved["run.frames_per_step"]))
+        loop.restore(saved)
+        return loop, float(saved["run.seconds"])
+    except (KeyError, ValueError, IndexError, TypeError) as error:
+        raise InputError(
+            f"the checkpoint in {folder.checkpoints} is not ours ({type(error).__name__}: {error})"
+        ) from error
 
 
 def default_cells(env: RestorableEnv) -> str:

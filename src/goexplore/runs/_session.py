@@ -90,7 +90,11 @@ class Session:
             try:
                 self._save()
                 stopped_by = self._spent()
-                if stopped_by is None:
+                if stopped_by is not None:
+                    self._display.say(
+                        f"nothing to do: at {loop.frames:,} frames the budget ({stopped_by}) is spent; give a larger"
+                    )
+                else:
                     with stop.interruptible():
                         executor.open(config.worker_spec(self._codec), loop.everything)
                     for tasks in loop.in_flight:
@@ -132,6 +136,7 @@ class Session:
         reference = self._codec.reference if self._snapshots_to_disk else b""
         arrays["run.identity"] = np.array(self._config.identity())
         arrays["run.seconds"] = np.array(self._seconds())
+        arrays["run.frames_per_step"] = np.array(self._loop.frames_per_step)
         arrays["run.snapshot_reference"] = np.frombuffer(reference, np.uint8)
         write_checkpoint(self._folder.checkpoints, self._loop.iteration, arrays)
         after = time.monotonic()
