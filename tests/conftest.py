@@ -41,12 +41,14 @@ class Search:
 
     def open(self) -> None:
         self.opened = True
-        self.executor.open(self.config.worker_spec(self.codec), self.loop.everything)
+        self.executor.open(self.config.worker_spec(self.loop, self.codec), self.loop.everything)
 
     def iterate(self, iterations: int) -> ExplorationLoop:
         if not self.opened:
             self.open()
         for _ in range(iterations):
+            if self.loop.adapt() is not None:
+                self.executor.publish(self.loop.news())
             self.executor.submit(self.loop.ask())
             self.loop.tell(self.executor.collect())
             self.executor.publish(self.loop.news())

@@ -59,7 +59,7 @@ def bad_module(tmp_path):
         (["explore", MAZE, "--minutes", "0"], "minutes 0.0: expected a budget above 0"),
         (["explore", MAZE, "--workers", "0"], "workers 0: expected at least 1"),
         (["explore", MAZE, "--batch-size", "0"], "batch_size 0: expected at least 1"),
-        (["explore", MAZE, "--cells", "pixels"], "cells 'pixels': expected downscale"),
+        (["explore", MAZE, "--cells", "pixels"], "cells 'pixels': expected dynamic"),
         (["explore", MAZE, "--cells", "downscale"], "downscaled cells need a picture"),
         (["explore", MAZE, "--selector", "best"], "selector 'best': expected seen, uniform"),
         (["explore", MAZE, "--explorer", "clever"], "explorer 'clever': expected random"),

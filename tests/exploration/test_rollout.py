@@ -38,8 +38,8 @@ class SpyEnv:
 
 
 def roller_for(search) -> Roller:
-    roller = Roller(search.config.worker_spec(search.codec))
-    roller.known.apply(search.loop.everything())
+    roller = Roller(search.config.worker_spec(search.loop, search.codec))
+    roller.learn(search.loop.everything())
     return roller
 
 

@@ -7,10 +7,11 @@ from goexplore.archive._archive import (
     Archive,
     Best,
     better,
-    join_bytes,
-    split_bytes,
 )
 from goexplore.archive._forest import START, Forest, Trajectory
+from goexplore.archive._frames import FrameCodec, identity
+from goexplore.archive._joined import join_bytes, split_bytes
+from goexplore.archive._montezuma_selector import MontezumaSelector
 from goexplore.archive._selectors import SeenSelector, Selector, UniformSelector, draw, make_selector
 from goexplore.archive._snapshots import SnapshotCodec
 
@@ -22,6 +23,8 @@ __all__ = [
     "Archive",
     "Best",
     "Forest",
+    "FrameCodec",
+    "MontezumaSelector",
     "SeenSelector",
     "Selector",
     "SnapshotCodec",
@@ -29,6 +32,7 @@ __all__ = [
     "UniformSelector",
     "better",
     "draw",
+    "identity",
     "join_bytes",
     "make_selector",
     "split_bytes",

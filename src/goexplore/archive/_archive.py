@@ -7,7 +7,7 @@ is replaced by a higher score, or by an equal score in fewer steps.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from goexplore.archive._columns import Columns
 from goexplore.archive._forest import START, Forest, Trajectory
+from goexplore.archive._former import FormerCells
+from goexplore.archive._joined import join_bytes, split_bytes
 
 
 class AddStatus(Enum):
@@ -67,7 +69,7 @@ FIELDS = {
 
 
 class Archive:
-    """Cells in columns; row 0 is the start state, and rows never move.
+    """Cells in columns; rows move only when the representation changes.
 
     Args:
         action_shape: shape of one action.
@@ -80,6 +82,11 @@ class Archive:
         self.forest = Forest(action_shape, action_dtype)
         self.keys: list[bytes] = []
         self.snapshots: list[bytes | None] = []
+        self.frames: list[bytes | None] = []
+        """Encoded frame of each cell, where the representation may change; see `change_representation`."""
+        self.representation = b""
+        """What keys mean, where that may change."""
+        self.former = FormerCells(FIELDS)
         self.end = NEVER
         """The virtual cell for the end of an episode: the best score at which one ended."""
         self.ends_seen = 0
@@ -117,6 +124,7 @@ class Archive:
         trajectory: Trajectory,
         snapshot: bytes | None,
         iteration: int,
+        frame: bytes | None = None,
     ) -> tuple[AddStatus, int]:
         """Offers a visit; returns what became of it, and the cell's row."""
         row = self._rows.get(key)
@@ -134,13 +142,14 @@ class Archive:
             self._rows[key] = row
             self.keys.append(key)
             self.snapshots.append(snapshot)
+            self.frames.append(frame)
             return AddStatus.NEW, row
         table = self.table
         if not better(score, length, table["score"][row], table["length"][row]):
             return AddStatus.REJECTED, row
         table["score"][row], table["length"][row] = score, length
         table["chunk"][row], table["offset"][row] = trajectory
-        self.snapshots[row] = snapshot
+        self.snapshots[row], self.frames[row] = snapshot, frame
         return AddStatus.IMPROVED, row
 
     def add_end(self, score: float, length: int, trajectory: Trajectory, state: bytes = b"") -> AddStatus:
@@ -169,6 +178,64 @@ class Archive:
         for name in COUNTERS:
             self.table[name][where] = 0
 
+    def remember(self, *, add_counters: bool) -> None:
+        """Puts every cell among the former ones, from which archives under other representations are made.
+
+        Args:
+            add_counters: add the cells' counters to those kept, rather than replace them.
+        """
+        former, columns = self.former, {name: self.table[name].tolist() for name in FIELDS}
+        for row, frame in enumerate(self.frames):
+            if frame is None:
+                raise ValueError(f"cell {row} has no frame")
+            values = {name: column[row] for name, column in columns.items()}
+            kept = former.row_of(frame)
+            if kept is None:
+                former.append(frame, self.snapshots[row], values)
+                continue
+            table = former.table
+            if better(values["score"], values["length"], table["score"][kept], table["length"][kept]):
+                for name in ("score", "length", "chunk", "offset"):
+                    table[name][kept] = values[name]
+                former.snapshots[kept] = self.snapshots[row]
+            for name in COUNTERS:
+                table[name][kept] = values[name] + (table[name][kept] if add_counters else 0)
+
+    def change_representation(self, representation: bytes, keys: Sequence[bytes], *, add_counters: bool) -> None:
+        """Makes the archive anew, from all former cells under their new keys. Call `remember` first.
+
+        Args:
+            representation: what keys mean from now on.
+            keys: the new key of each former cell.
+            add_counters: a cell's counters are the sums over all former cells that fall into it (so that none is
+                counted twice, theirs are then 0), rather than those of the one that won.
+        """
+        former = self.former
+        columns = {name: former.table[name].tolist() for name in FIELDS}
+        self.table, self.keys, self.snapshots, self.frames, self._rows = Columns(FIELDS), [], [], [], {}
+        self.representation = representation
+        for kept, key in enumerate(keys):
+            values = {name: column[kept] for name, column in columns.items()}
+            status, row = self.add(
+                key,
+                score=values["score"],
+                length=values["length"],
+                trajectory=Trajectory(values["chunk"], values["offset"]),
+                snapshot=former.snapshots[kept],
+                iteration=values["found"],
+                frame=former.frames[kept],
+            )
+            table = self.table
+            table["found"][row] = min(table["found"][row], values["found"])
+            for name in COUNTERS:
+                if add_counters:
+                    table[name][row] += values[name]
+                elif status is not AddStatus.REJECTED:
+                    table[name][row] = values[name]
+        if add_counters:
+            for name in COUNTERS:
+                former.table[name][:] = 0
+
     def collect(self, in_use: Iterable[Trajectory] = ()) -> dict[Trajectory, Trajectory]:
         """Drops unreachable trajectory chunks.
 
@@ -179,16 +246,18 @@ class Archive:
             The new name of each trajectory in use.
         """
         extra = [self.end.trajectory, *in_use]
-        chunks = np.concatenate([self.table["chunk"], np.array([t.chunk for t in extra], np.int32)])
-        offsets = np.concatenate([self.table["offset"], np.array([t.offset for t in extra], np.int32)])
+        tables = (self.table, self.former.table)
+        chunks = np.concatenate([*(t["chunk"] for t in tables), np.array([t.chunk for t in extra], np.int32)])
+        offsets = np.concatenate([*(t["offset"] for t in tables), np.array([t.offset for t in extra], np.int32)])
         renumbered = self.forest.collect(chunks, offsets)
 
         def rename(old: Trajectory) -> Trajectory:
             return old if old.chunk < 0 else Trajectory(int(renumbered[old.chunk]), old.offset)
 
-        chunk = self.table["chunk"]
-        reached = chunk >= 0
-        chunk[reached] = renumbered[chunk[reached]]
+        for table in tables:
+            chunk = table["chunk"]
+            reached = chunk >= 0
+            chunk[reached] = renumbered[chunk[reached]]
         if self.end is not NEVER:
             self.end = replace(self.end, trajectory=rename(self.end.trajectory))
         return {old: rename(old) for old in extra}
@@ -202,10 +271,16 @@ class Archive:
         for name in FIELDS:
             if name not in ("chunk", "offset"):
                 digest.update(np.ascontiguousarray(self.table[name]).tobytes())
+        former = self.former.table
         ways = [self.trajectory(row) for row in range(len(self))]
         hashes = self.forest.digests([*ways, self.end.trajectory])
         for key, actions in zip([*self.keys, b"end"], hashes, strict=True):
             digest.update(len(key).to_bytes(2, "little") + key + actions)
+        if len(former):
+            digest.update(self.representation)
+            self.former.add_to_digest(digest.update)
+            kept = zip(former["chunk"].tolist(), former["offset"].tolist(), strict=True)
+            digest.update(b"".join(self.forest.digests([Trajectory(*way) for way in kept])))
         digest.update(repr((self.end.score, self.end.length, self.ends_seen)).encode())
         return digest.hexdigest()
 
@@ -221,6 +296,9 @@ class Archive:
             **{f"forest.{name}": array for name, array in self.forest.save().items()},
             **join_bytes("keys", self.keys),
             **join_bytes("snapshots", snapshots),
+            **join_bytes("frames", [frame or b"" for frame in self.frames]),
+            **self.former.save(with_snapshots=with_snapshots),
+            "representation": np.frombuffer(self.representation, np.uint8),
             "end": np.array([self.end.score, self.end.length], np.float64),
             "end_state": np.frombuffer(self.end.state, np.uint8),
             "end_trajectory": np.array(self.end.trajectory, np.int64),
@@ -241,24 +319,11 @@ class Archive:
         self._rows = {key: row for row, key in enumerate(self.keys)}
         snapshots = split_bytes("snapshots", saved) if with_snapshots else [b""] * len(self.keys)
         self.snapshots = [snapshot or None for snapshot in snapshots]
+        self.frames = [frame or None for frame in split_bytes("frames", saved)]
+        self.former.restore(saved, with_snapshots=with_snapshots)
+        self.representation = saved["representation"].tobytes()
         self.ends_seen = int(saved["ends_seen"])
         score, length = saved["end"]
         trajectory = Trajectory(*map(int, saved["end_trajectory"]))
         state = saved["end_state"].tobytes()
         self.end = Best(float(score), int(length), trajectory, state=state) if np.isfinite(score) else NEVER
-
-
-def join_bytes(name: str, parts: list[bytes]) -> dict[str, NDArray[Any]]:
-    """Many byte strings as two arrays: all bytes, and the length of each."""
-    return {
-        f"{name}.bytes": np.frombuffer(b"".join(parts), np.uint8),
-        f"{name}.lengths": np.fromiter(map(len, parts), np.int64, len(parts)),
-    }
-
-
-def split_bytes(name: str, saved: dict[str, NDArray[Any]]) -> list[bytes]:
-    """The inverse of `join_bytes`."""
-    joined = saved[f"{name}.bytes"].tobytes()
-    ends = np.cumsum(saved[f"{name}.lengths"])
-    starts = ends - saved[f"{name}.lengths"]
-    return [joined[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]

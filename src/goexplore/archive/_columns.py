@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,10 @@ class Columns:
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Returns a column; a view, valid until rows are appended."""
         return self._arrays[name][: self._size]
+
+    def items(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Names and columns."""
+        return ((name, self[name]) for name in self._fields)
 
     def append(self, **values: Any) -> int:
         """Adds a row and returns its number."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive._archive import Archive
+from goexplore.archive._montezuma_selector import MontezumaSelector
 from goexplore.errors import InputError
 from goexplore.plugins import load_object, made
 
@@ -39,11 +40,15 @@ class UniformSelector:
         return np.ones(len(archive))
 
 
-SELECTORS: dict[str, type[Selector]] = {"seen": SeenSelector, "uniform": UniformSelector}
+SELECTORS: dict[str, type[Selector]] = {
+    "seen": SeenSelector,
+    "uniform": UniformSelector,
+    "montezuma": MontezumaSelector,
+}
 
 
 def make_selector(selector: str | Selector) -> Selector:
-    """Returns the selector of that name ("seen", "uniform", `package.module:name`), or the object itself."""
+    """Returns the selector of that name (of `SELECTORS`, or `package.module:name`), or the object itself."""
     if not isinstance(selector, str):
         return cast(Selector, made(selector))
     if selector in SELECTORS:

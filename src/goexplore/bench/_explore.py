@@ -183,7 +183,7 @@ class _Engine:
         if saved is not None:
             self.loop.restore(saved)
             _pad(self.loop.archive, self.codec, padded_to)
-        self.spec = config.worker_spec(self.codec)
+        self.spec = config.worker_spec(self.loop, self.codec)
         self.executor = ProcessExecutor(workers)
         self.executor.open(self.spec, self.loop.everything)
         self.forget_timings()
@@ -274,7 +274,7 @@ def _checkpoint_seconds(loop: ExplorationLoop) -> float:
 def _breakdown(engine: _Engine) -> dict[str, float]:
     """Runs some tasks in this process with a stopwatch on every part of a rollout."""
     roller = Roller(engine.spec)
-    roller.known.apply(engine.loop.everything())
+    roller.learn(engine.loop.everything())
     clock = _Stopwatch()
     env = roller._env
     clock.watch(env, "step", "step")

@@ -51,7 +51,7 @@ class Downscale(CellFunction):
 
     def downscaled(self, frame: Any) -> NDArray[np.uint8]:
         """Returns the small picture, (height, width); the next call overwrites it."""
-        gray = _gray(frame)
+        gray = gray_frame(frame)
         plan = self._plan
         if plan is None or plan.shape != gray.shape:
             plan = self._plan = _plan(gray.shape, self.width, self.height)
@@ -69,7 +69,12 @@ def _quantised(sums: NDArray[np.int64], area: int, depth: int) -> NDArray[np.int
     return result
 
 
-def _gray(frame: Any) -> NDArray[np.uint8]:
+def gray_frame(frame: Any) -> NDArray[np.uint8]:
+    """Returns a picture as (height, width) gray levels.
+
+    Raises:
+        InputError: it is no picture.
+    """
     if isinstance(frame, np.ndarray) and frame.dtype == np.uint8:
         if frame.ndim == 2:
             return frame
@@ -99,8 +104,14 @@ class _Plan:
         self.row_weights, self.column_weights = row_weights, np.ascontiguousarray(column_weights.T)
 
 
+@lru_cache(maxsize=512)
 def _overlaps(source: int, target: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Returns (pairs of source index and weight, span of pairs for each target index, dense weights)."""
+    """How source pixels cover target pixels along one axis, in whole numbers.
+
+    Returns:
+        (source index, weight) pairs; the span of pairs of each target index, (target + 1,); and the same weights as
+        a dense (target, source) matrix.
+    """
     dense = np.zeros((target, source), np.int32)
     for j in range(target):
         for i in range(j * source // target, -(-(j + 1) * source // target)):

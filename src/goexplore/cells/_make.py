@@ -8,12 +8,23 @@ from collections.abc import Callable
 from typing import Any
 
 from goexplore.cells._downscale import Downscale
+from goexplore.cells._dynamic import DynamicDownscale, parse_size
 from goexplore.cells._features import Callback, RamFeatures, WholeObservation
+from goexplore.cells._montezuma import MontezumaCells
+from goexplore.cells._pitfall import PitfallCells
 from goexplore.cells._protocol import CellFunction
 from goexplore.errors import InputError
 from goexplore.plugins import load_object, nearest
 
-FORMS = "downscale[:WxHxD], observation[:SIZE], ram:NAME=BYTE[/SIZE],..., or package.module:name of your own"
+FORMS = (
+    "dynamic[:WxHxD], downscale[:WxHxD], domain, montezuma[:WxH], pitfall[:WxH], observation[:SIZE],"
+    " ram:NAME=BYTE[/SIZE],..., or package.module:name of your own"
+)
+
+NAMES = ("dynamic", "downscale", "domain", "montezuma", "observation", "pitfall", "ram")
+OWN_PREFIXES = tuple(f"{name}:" for name in NAMES)
+DOMAIN_CELLS = {"montezuma_revenge": "montezuma", "pitfall": "pitfall"}
+"""ROM names of the games that we know, and the cells made from that knowledge."""
 
 
 def make_cells(cells: str | CellFunction | Callable[..., Any]) -> CellFunction:
@@ -33,14 +44,33 @@ def make_cells(cells: str | CellFunction | Callable[..., Any]) -> CellFunction:
     raise InputError(f"cells: got a {type(cells).__name__}; expected a function, a CellFunction, or {FORMS}")
 
 
+def domain_cells(game: str | None) -> str:
+    """Returns the name of the cells made from knowledge of an Atari game.
+
+    Raises:
+        InputError: there are none for it.
+    """
+    if game not in DOMAIN_CELLS:
+        raise InputError(
+            f"cells 'domain': we know {' and '.join(DOMAIN_CELLS)} only; for other environments write what you know as"
+            " a function (package.module:name), or choose --cells dynamic"
+        )
+    return DOMAIN_CELLS[game]
+
+
 def names_own_code(cells: str) -> bool:
     """Whether a name means code to import (`package.module:name`) and not one of our own forms."""
-    return ":" in cells and not cells.startswith(("downscale:", "observation:", "ram:"))
+    return ":" in cells and not cells.startswith(OWN_PREFIXES)
 
 
 def _named(name: str) -> CellFunction:
     if match := re.fullmatch(r"downscale(?::(\d+)x(\d+)x(\d+))?", name):
         return Downscale(*map(int, match.groups())) if match[1] else Downscale()
+    if name == "dynamic" or name.startswith("dynamic:"):
+        return DynamicDownscale(parse_size(name.removeprefix("dynamic:")) if ":" in name else None)
+    if match := re.fullmatch(r"(montezuma|pitfall)(?::(\d+)x(\d+))?", name):
+        made = MontezumaCells if match[1] == "montezuma" else PitfallCells
+        return made(int(match[2]), int(match[3])) if match[2] else made()
     if match := re.fullmatch(r"observation(?::([\d.]+))?", name):
         try:
             return WholeObservation(float(match[1]) if match[1] else None)
@@ -50,7 +80,7 @@ def _named(name: str) -> CellFunction:
         return RamFeatures(_ram_places(name))
     if names_own_code(name):
         return make_cells(load_object(name, what="cells"))
-    raise InputError(f"cells {name!r}: expected {FORMS}{nearest(name, ('downscale', 'observation', 'ram'))}")
+    raise InputError(f"cells {name!r}: expected {FORMS}{nearest(name, NAMES)}")
 
 
 def _ram_places(name: str) -> dict[str, tuple[int, float]]:

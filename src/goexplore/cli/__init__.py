@@ -1,4 +1,4 @@
-"""The command line: `goexplore explore | resume | inspect | render | check-env | bench`."""
+"""The command line: `goexplore explore | resume | inspect | render | sweep | report | check-env | bench`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Annotated
 import tyro
 
 from goexplore.cli._commands import Bench, CheckEnv, Explore, Inspect, Render, Resume
+from goexplore.cli._report import Report
+from goexplore.cli._sweep import Sweep
 from goexplore.errors import GoExploreError
 
 Command = (
@@ -16,6 +18,8 @@ Command = (
     | Annotated[Resume, tyro.conf.subcommand("resume")]
     | Annotated[Inspect, tyro.conf.subcommand("inspect")]
     | Annotated[Render, tyro.conf.subcommand("render")]
+    | Annotated[Sweep, tyro.conf.subcommand("sweep")]
+    | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[CheckEnv, tyro.conf.subcommand("check-env")]
     | Annotated[Bench, tyro.conf.subcommand("bench")]
 )

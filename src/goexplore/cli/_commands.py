@@ -23,7 +23,7 @@ INTERRUPTED = 130
 class Explore:
     """Explore an environment: remember, return, explore.
 
-    Examples:
+    For example:
       goexplore explore ALE/MontezumaRevenge-v5 --frames 2_000_000 --out runs/mz
       goexplore explore MiniGrid-MultiRoom-N6-v0 --cells my_module:cell --minutes 5
     """
@@ -31,8 +31,10 @@ class Explore:
     env_id: tyro.conf.Positional[str]
     """A Gymnasium id, an Atari game (search always runs it without sticky actions), or package.module:name."""
     cells: str | None = None
-    """What counts as one place: downscale[:WxHxD], observation[:SIZE], ram:NAME=BYTE[/SIZE],..., or
-    package.module:name. Default: downscaled frames for pictures, the observation for whole numbers."""
+    """What counts as one place: dynamic[:WxHxD] (downscaled frames that adapt; starts as WxHxD), downscale[:WxHxD]
+    (fixed), domain (what is known of Montezuma's Revenge or Pitfall, read from pixels), observation[:SIZE],
+    ram:NAME=BYTE[/SIZE],..., or package.module:name. Default: downscaled frames for pictures, the observation for
+    whole numbers."""
     frames: int | None = None
     """Stop after this many raw frames (2,000,000 when no budget is given). Batches are not cut short."""
     minutes: float | None = None
@@ -55,13 +57,16 @@ class Explore:
     repeat_probability: float | None = None
     """Probability of repeating the previous action."""
     selector: str | None = None
-    """How cells are selected: seen, uniform, or package.module:name."""
+    """How cells are selected: seen, uniform, montezuma (with its domain cells), or package.module:name."""
     explorer: str | None = None
     """How to act after a return: random, pure-random, or package.module:name."""
     reset_counters_on_improvement: bool | None = None
     """Zero a cell's counters whenever it is found or improved."""
     pipelined: bool | None = None
     """Select the next batch before the last is merged; for many workers."""
+    fitting: tuple[str, ...] = ()
+    """When dynamic cells are fitted, and to what, as NAME=VALUE, for example every_steps=1000000 target_share=0.25.
+    --print-config shows all."""
     env_kwargs: tuple[str, ...] = ()
     """Settings of the environment as NAME=VALUE, for example end_on_life_loss=true frame_skip=4."""
     reset_seed: int = 0
@@ -77,8 +82,9 @@ class Explore:
 
     def run(self) -> int:
         """Explores."""
+        from goexplore.envs import EnvSpec
         from goexplore.exploration import preset_config
-        from goexplore.runs import explore
+        from goexplore.runs import explore, set_up
 
         settings: dict[str, Any] = {
             "batch_size": self.batch_size,
@@ -86,9 +92,12 @@ class Explore:
             "repeat_probability": self.repeat_probability,
             "reset_counters_on_improvement": self.reset_counters_on_improvement,
             "pipelined": self.pipelined,
+            "fitting": parse_settings(self.fitting) or None,
         }
         if self.print_config:
-            chosen = preset_config(self.preset, selector=self.selector, explorer=self.explorer, **settings)
+            cells, _ = set_up(EnvSpec(self.env_id), self.cells, self.preset)
+            settings |= {"selector": self.selector, "explorer": self.explorer}
+            chosen = preset_config(self.preset, cells=cells or "", **settings)
             emit(chosen, as_json=self.json, title=f"preset {self.preset}")
             return 0
         result = explore(
@@ -319,7 +328,7 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name.isidentifier():
-            raise InputError(f"environment setting {pair!r} should look like name=value")
+            raise InputError(f"setting {pair!r} should look like name=value")
         try:
             settings[name] = json.loads(value)
         except ValueError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from goexplore.archive import Archive, Best, SnapshotCodec
-from goexplore.cells import make_cells
+from goexplore.cells import AdaptiveCells, make_cells
 from goexplore.envs import RestorableEnv, make_env
 from goexplore.errors import GoExploreError
 from goexplore.exploration import cell_key, start_episode, state_digest
@@ -57,8 +57,9 @@ class Replayer:
             render: whether `on_step` asks for pictures.
         """
         env, cells = make_env(self._config.env, render=render), make_cells(self._config.cells)
-        start_episode(env, cells)
-        key = self._archive.keys[0]
+        if isinstance(cells, AdaptiveCells):
+            cells.use(self._archive.representation)
+        _, key = start_episode(env, cells)
         score, length, ended = 0.0, 0, False
         if on_step is not None:
             on_step(env, score, length)

@@ -2,7 +2,7 @@
 
 from goexplore.envs import toys
 from goexplore.envs._actions import ActionSpace
-from goexplore.envs._atari import KNOWN_BROKEN_ROUND_TRIPS, AtariEnv, atari_games
+from goexplore.envs._atari import KNOWN_BROKEN_ROUND_TRIPS, AtariEnv, atari_game_of, atari_games
 from goexplore.envs._check import Check, check_env
 from goexplore.envs._gymnasium import GymnasiumEnv
 from goexplore.envs._make import EnvSpec, env_spec, is_atari, make_env, resolved
@@ -19,6 +19,7 @@ __all__ = [
     "GymnasiumEnv",
     "RestorableEnv",
     "SnapshotKind",
+    "atari_game_of",
     "atari_games",
     "check_env",
     "env_spec",

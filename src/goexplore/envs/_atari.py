@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.envs._actions import ActionSpace
+from goexplore.envs._palette import NTSC
 from goexplore.envs._protocol import Action, Observation, SnapshotKind, StepResult
 from goexplore.errors import InputError
 from goexplore.plugins import missing_extra, nearest
@@ -94,7 +95,8 @@ class AtariEnv:
             Montezuma's Revenge only); the authors' domain-knowledge search: yes.
         pool_frames: pixel-wise maximum over the last 1 (none), 2 or 4 raw frames of a step. Search in
             the paper: none.
-        observation: "gray" (210, 160), "rgb" (210, 160, 3) or "ram" (128,), all uint8.
+        observation: "gray" (210, 160), "rgb" (210, 160, 3), "palette" (210, 160; indices into the emulator's
+            palette, the fastest to read) or "ram" (128,), all uint8.
         rollover_guard: undo the emulator's jump of -1,000,000 when a score counter rolls over (SI,
             "ALE issues").
     """
@@ -110,7 +112,7 @@ class AtariEnv:
         max_frames: int = 400_000,
         end_on_life_loss: bool = False,
         pool_frames: Literal[1, 2, 4] = 1,
-        observation: Literal["gray", "rgb", "ram"] = "gray",
+        observation: Literal["gray", "rgb", "palette", "ram"] = "gray",
         rollover_guard: bool = True,
     ) -> None:
         ale_py = _import_ale()
@@ -125,8 +127,10 @@ class AtariEnv:
                 f"pool_frames {pool_frames} with frame_skip {frame_skip}: expected 1, 2 or 4,"
                 " and no more frames than a step has"
             )
-        if observation not in ("gray", "rgb", "ram"):
-            raise InputError(f"observation {observation!r}: expected 'gray', 'rgb' or 'ram'")
+        if observation not in ("gray", "rgb", "palette", "ram"):
+            raise InputError(f"observation {observation!r}: expected 'gray', 'rgb', 'palette' or 'ram'")
+        if observation == "palette" and pool_frames > 1:
+            raise InputError("palette indices cannot be pooled: choose pool_frames=1 or another observation")
         rom_path = roms.get_rom_path(game)
         if rom_path is None:
             raise InputError(
@@ -150,12 +154,15 @@ class AtariEnv:
         self.action_space = ActionSpace.of_choices(len(self._actions))
         self._guard, self._end_on_life_loss, self._pool = rollover_guard, end_on_life_loss, pool_frames
         height, width = ale.getScreenDims()
-        shape = {"gray": (height, width), "rgb": (height, width, 3), "ram": (ale.getRAMSize(),)}[observation]
+        shape = {"rgb": (height, width, 3), "ram": (ale.getRAMSize(),)}.get(observation, (height, width))
+        self.observation_kind = observation
+        """gray, rgb, palette or ram."""
         self.observation: NDArray[np.uint8] = np.zeros(shape, np.uint8)
         self._previous = np.zeros_like(self.observation)
         self._read = {
             "gray": ale.getScreenGrayscale,
             "rgb": ale.getScreenRGB,
+            "palette": ale.getScreen,
             "ram": ale.getRAM,
         }[observation]
         self._is_screen = observation != "ram"
@@ -270,6 +277,27 @@ class AtariEnv:
             raise InputError("the Atari screen is stale right after a restore: take a step, then render")
         picture: NDArray[np.uint8] = self._ale.getScreenRGB() if self._picture is None else self._picture
         return picture
+
+    def to_rgb(self, observation: Observation) -> NDArray[np.uint8]:
+        """Returns an observation as a picture, (height, width, 3); also one of a restored state.
+
+        Raises:
+            InputError: memory is no picture, or the game's colours are not known.
+        """
+        if self.observation_kind == "rgb":
+            return np.array(observation, np.uint8)
+        if self.observation_kind == "gray":
+            return np.repeat(np.asarray(observation, np.uint8)[:, :, None], 3, axis=2)
+        if self.observation_kind == "palette" and self._shows_ntsc_colours():
+            return NTSC[observation]
+        raise InputError(f"the {self.observation_kind} observation of {self.game} cannot be shown as a picture")
+
+    def _shows_ntsc_colours(self) -> bool:
+        """Whether the start screen has the colours that `NTSC` gives its indices; some games are of other norms."""
+        if self._start is None or self._start_picture is None:
+            self.reset()
+        start = np.frombuffer(self._start or b"", np.uint8)[-self.observation.size :].reshape(self.observation.shape)
+        return bool((NTSC[start] == self._start_picture).all())
 
     def close(self) -> None:
         """Nothing to free: the emulator goes with the object."""

@@ -22,11 +22,11 @@ class SerialExecutor:
         """Builds the environment."""
         self._batches.clear()
         self._roller = Roller(spec)
-        self._roller.known.apply(everything())
+        self._roller.learn(everything())
 
     def publish(self, update: Update) -> None:
         """Takes effect at once."""
-        self._opened().known.apply(update)
+        self._opened().learn(update)
 
     def submit(self, tasks: Sequence[Task]) -> None:
         """Queues a batch."""

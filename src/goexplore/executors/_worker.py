@@ -30,7 +30,7 @@ def _serve(connection: Connection[Any, Any]) -> None:
         while True:
             updates, tasks = connection.recv()
             for update in updates:
-                roller.known.apply(update)
+                roller.learn(update)
             connection.send(("results", [roller.run(task) for task in tasks]))
     except GoExploreError as error:
         connection.send(("error", error))

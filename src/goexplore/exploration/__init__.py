@@ -1,14 +1,17 @@
 """The exploration phase: tasks, rollouts and the loop that asks for them."""
 
-from goexplore.exploration._config import ATARI_SETTINGS, PRESETS, ExplorationConfig, preset_config
+from goexplore.exploration._adaptation import Adaptation, Refit
+from goexplore.exploration._config import ExplorationConfig
 from goexplore.exploration._explorers import Explorer, RandomExplorer, make_explorer
 from goexplore.exploration._loop import BatchSummary, ExplorationLoop
+from goexplore.exploration._presets import PRESETS, SET_UPS, Preset, atari_settings, preset_config
 from goexplore.exploration._rollout import Roller, WorkerSpec, cell_key, start_episode, state_digest
 from goexplore.exploration._tasks import Candidate, End, KnownCells, RolloutResult, Task, Update
 
 __all__ = [
-    "ATARI_SETTINGS",
     "PRESETS",
+    "SET_UPS",
+    "Adaptation",
     "BatchSummary",
     "Candidate",
     "End",
@@ -16,12 +19,15 @@ __all__ = [
     "ExplorationLoop",
     "Explorer",
     "KnownCells",
+    "Preset",
     "RandomExplorer",
+    "Refit",
     "Roller",
     "RolloutResult",
     "Task",
     "Update",
     "WorkerSpec",
+    "atari_settings",
     "cell_key",
     "make_explorer",
     "preset_config",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from typing import Any
 
+from goexplore.cells import Fitting
 from goexplore.errors import InputError
 
 
@@ -34,6 +35,9 @@ class ExplorationConfig:
     """Select batch k + 1 before batch k is merged, so that workers never wait for the merge. Still one seed,
     one archive, but not the same archive as without. Worth it from some ten workers on."""
 
+    fitting: Fitting = field(default_factory=Fitting)
+    """When cells that adapt themselves are fitted, and to what; see `Fitting`."""
+
     def __post_init__(self) -> None:
         if self.batch_size < 1:
             raise InputError(f"batch_size {self.batch_size}: expected at least 1")
@@ -41,33 +45,3 @@ class ExplorationConfig:
             raise InputError(f"explore_steps {self.explore_steps}: expected at least 1")
         if not 0 <= self.repeat_probability < 1:
             raise InputError(f"repeat_probability {self.repeat_probability}: expected at least 0 and less than 1")
-
-
-PRESETS = {
-    "paper": ExplorationConfig(),
-    "original-code": ExplorationConfig(reset_counters_on_improvement=True),
-    "laptop": ExplorationConfig(reset_counters_on_improvement=True),
-    "tiny": ExplorationConfig(batch_size=10, explore_steps=20, repeat_probability=0.8),
-}
-"""`paper`: as published. `original-code`: as the authors' scripts ran. `laptop`: a few cores. `tiny`: tests."""
-
-ATARI_SETTINGS: dict[str, dict[str, Any]] = {"laptop": {"end_on_life_loss": True}}
-"""Arguments of `AtariEnv` that go with a preset. Ending at the first life lost keeps a small search out of the
-many states that differ in lives alone: Montezuma's first key after 0.05 to 0.1M steps, against none in 0.4M
-(docs/measurements.md)."""
-
-
-def preset_config(name: str, **changes: Any) -> ExplorationConfig:
-    """Returns a preset with some fields changed; changes that are None are ignored.
-
-    Raises:
-        InputError: there is no such preset or field, or a value is out of range.
-    """
-    if name not in PRESETS:
-        raise InputError(f"preset {name!r}: expected one of {', '.join(PRESETS)}")
-    known = {field.name for field in fields(ExplorationConfig)}
-    if unknown := set(changes) - known:
-        raise InputError(f"unknown setting {', '.join(sorted(unknown))}: expected one of {', '.join(sorted(known))}")
-    base = PRESETS[name]
-    values = {field: getattr(base, field) for field in known}
-    return ExplorationConfig(**values | {field: value for field, value in changes.items() if value is not None})

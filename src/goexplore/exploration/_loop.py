@@ -3,6 +3,8 @@
     loop = ExplorationLoop(archive, config=config, seed=0)
     executor.open(worker_spec, loop.everything)
     while loop.frames < budget:
+        if loop.adapt():                     # only for cells that adapt themselves
+            executor.publish(loop.news())
         executor.submit(loop.ask())          # select cells; workers return to them and explore
         loop.tell(executor.collect())        # merge what they found, in task order
         executor.publish(loop.news())        # so that workers know what is worth a snapshot
@@ -31,8 +33,11 @@ from goexplore.archive import (
     split_bytes,
 )
 from goexplore.errors import InputError
+from goexplore.exploration._adaptation import Adaptation, Refit
 from goexplore.exploration._config import ExplorationConfig
 from goexplore.exploration._tasks import RolloutResult, Task, Update
+
+FITTING_STREAM = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class ExplorationLoop:
         config: the settings.
         seed: the run's seed.
         frames_per_step: raw frames for each agent step.
+        adaptation: for cells whose representation follows the search.
     """
 
     def __init__(
@@ -64,6 +70,7 @@ class ExplorationLoop:
         config: ExplorationConfig,
         seed: int = 0,
         frames_per_step: int = 1,
+        adaptation: Adaptation | None = None,
     ) -> None:
         self.archive, self.config, self.seed, self.frames_per_step = archive, config, seed, frames_per_step
         self.iteration = 0
@@ -72,6 +79,7 @@ class ExplorationLoop:
         """Agent steps explored."""
         self.return_steps = 0
         """Agent steps replayed to return to cells; not part of `steps`."""
+        self.adaptation = adaptation
         self._selector = make_selector(config.selector)
         self._pending: deque[list[Task]] = deque()
         self._asked = 0
@@ -86,6 +94,26 @@ class ExplorationLoop:
     def in_flight(self) -> list[list[Task]]:
         """Batches asked for and not yet told about, oldest first."""
         return list(self._pending)
+
+    @property
+    def frame_reference(self) -> NDArray[np.uint8] | None:
+        """What workers need to encode frames, where cells adapt themselves."""
+        return None if self.adaptation is None else self.adaptation.codec.reference
+
+    @property
+    def adaptation_due(self) -> bool:
+        """Whether `adapt` waits for the batches in flight, which were asked for under the old representation."""
+        return self.adaptation is not None and self.adaptation.due(self.archive, self.steps)
+
+    def adapt(self) -> Refit | None:
+        """Gives the cells a new representation, if that is due and no batch is in flight."""
+        if self.adaptation is None or self._pending or not self.adaptation_due:
+            return None
+        # The stream after those of the batch's tasks: asking and exploring draw from others.
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(self._asked, FITTING_STREAM)))
+        refit = self.adaptation.refit(self.archive, self.steps, rng)
+        self._news = self.everything()
+        return refit
 
     def ask(self) -> list[Task]:
         """Selects a batch of cells, and notes of each what it is now."""
@@ -115,6 +143,8 @@ class ExplorationLoop:
         archive.count(chosen=chosen_rows, seen=np.concatenate([chosen_rows, *seen]), steps=np.concatenate(steps))
         if self.config.reset_counters_on_improvement:
             archive.reset_counters(changed)
+        if self.adaptation is not None:
+            self.adaptation.observe(frame for result in results for frame in result.sampled)
         explored = sum(result.steps for result in results)
         replayed = sum(result.return_steps for result in results)
         ends = sum(result.end is not None for result in results)
@@ -140,8 +170,8 @@ class ExplorationLoop:
         return self._news
 
     def everything(self) -> Update:
-        """The whole archive as news, for workers that know nothing yet."""
-        return Update.since(self.archive, 0, [])
+        """The whole archive as news, for workers that know nothing yet, or nothing that still holds."""
+        return Update.since(self.archive, 0, [], from_scratch=True)
 
     def _task(self, index: int, row: int) -> Task:
         table = self.archive.table
@@ -175,6 +205,7 @@ class ExplorationLoop:
                 trajectory=Trajectory(chunk, candidate.step),
                 snapshot=candidate.snapshot,
                 iteration=self.iteration,
+                frame=candidate.frame,
             )
             if status is not AddStatus.REJECTED:
                 changed.append(row)
@@ -211,6 +242,7 @@ class ExplorationLoop:
             ).reshape(-1, 6),
             "loop.pending_scores": np.array([task.score for task in pending], np.float64),
             **join_bytes("loop.pending_snapshots", snapshots),
+            **({} if self.adaptation is None else self.adaptation.save()),
         }
 
     def restore(self, saved: dict[str, NDArray[Any]], *, with_snapshots: bool = True) -> None:
@@ -228,6 +260,8 @@ class ExplorationLoop:
             trajectory, usable = Trajectory(chunk, offset), snapshot if with_snapshots and snapshot else None
             task = Task(iteration, index, row, score, length, trajectory, usable)
             tasks.append(self._with_return(task))
+        if self.adaptation is not None:
+            self.adaptation.restore(saved, self.archive.representation)
         size = len(tasks) // batches if batches else 1
         self._pending = deque(tasks[at : at + size] for at in range(0, len(tasks), size))
         self._news = Update()

@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from goexplore.archive import SnapshotCodec
-from goexplore.cells import LONGEST_RAW_KEY, CellFunction, make_cells, short_key
+from goexplore.archive import FrameCodec, SnapshotCodec
+from goexplore.cells import LONGEST_RAW_KEY, AdaptiveCells, CellFunction, make_cells, short_key
 from goexplore.envs import EnvSpec, RestorableEnv, make_env
 from goexplore.errors import GoExploreError, InputError
 from goexplore.exploration._config import ExplorationConfig
 from goexplore.exploration._explorers import Explorer, make_explorer
-from goexplore.exploration._tasks import Candidate, End, KnownCells, RolloutResult, Task
+from goexplore.exploration._tasks import Candidate, End, KnownCells, RolloutResult, Task, Update
+
+NONE: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class WorkerSpec:
     seed: int
     snapshot_reference: bytes
     """Reference of the snapshot codec."""
+    frame_reference: NDArray[np.uint8] | None = None
+    """Reference of the frame codec, where cells adapt themselves."""
 
 
 class Roller:
@@ -46,11 +51,20 @@ class Roller:
         )
         self._codec = SnapshotCodec(spec.snapshot_reference)
         self._explore_steps, self._seed = spec.config.explore_steps, spec.seed
-        self.known = KnownCells()
+        self._known = KnownCells()
+        self._adaptive = self._cells if isinstance(self._cells, AdaptiveCells) else None
+        self._frames = FrameCodec(spec.frame_reference) if spec.frame_reference is not None else None
+        self._sample_probability = spec.config.fitting.sample_probability
+
+    def learn(self, update: Update) -> None:
+        """Takes up what changed in the archive, and what its keys mean."""
+        self._known.apply(update)
+        if self._adaptive is not None and update.representation != self._adaptive.representation:
+            self._adaptive.use(update.representation)
 
     def run(self, task: Task) -> RolloutResult:
         """Returns to the task's cell, explores, and reports the distinct cells it went through."""
-        env, cells, explorer, known = self._env, self._cells, self._explorer, self.known
+        env, cells, explorer, known = self._env, self._cells, self._explorer, self._known
         observation = self._return_to(task)
         start_snapshot = self._snapshot() if task.snapshot is None and task.length else None
         explorer.begin(task.rng(self._seed), env.action_space, observation, self._explore_steps)
@@ -58,6 +72,8 @@ class Roller:
         score, step, end = task.score, 0, None
         actions: list[Any] = []
         visits: dict[bytes, _Visit] = {}
+        sampled: list[bytes] = []
+        sample_at = self._sample_at(task)
         while step < self._explore_steps:
             action = space.row(explorer.act(observation))
             observation, reward, terminated, truncated, _ = env.step(action)
@@ -81,15 +97,17 @@ class Roller:
             if score > visit.score:  # within a rollout only a higher score can beat an earlier visit
                 visit.score = score
                 if known.could_improve(visit.row, score, task.length + step):
-                    visit.candidate = Candidate(key, score, step, self._snapshot())
-        return self._reduced(task, visits, end, actions, start_snapshot)
+                    visit.candidate = Candidate(key, score, step, self._snapshot(), self._frame(observation))
+            if step in sample_at:
+                sampled.append(self._frame(observation) or b"")
+        return self._reduced(task, visits, end, actions, start_snapshot, sampled)
 
     def _return_to(self, task: Task) -> Any:
         if task.snapshot is not None:
             env_snapshot, cell_state = self._codec.decode(task.snapshot)
             self._cells.load(cell_state)
             return self._env.restore(env_snapshot)
-        observation, score, ended = start_episode(self._env, self._cells), 0.0, False
+        (observation, _), score, ended = start_episode(self._env, self._cells), 0.0, False
         for row in () if task.actions is None else task.actions:
             observation, reward, terminated, truncated, _ = self._env.step(self._env.action_space.to_env(row))
             score, ended = score + reward, ended or terminated or truncated
@@ -104,6 +122,18 @@ class Roller:
     def _snapshot(self) -> bytes | None:
         return self._codec.encode(self._env.snapshot(), self._cells.save())
 
+    def _frame(self, observation: Any) -> bytes | None:
+        if self._adaptive is None or self._frames is None:
+            return None
+        return self._frames.encode(self._adaptive.frame(observation, self._env))
+
+    def _sample_at(self, task: Task) -> frozenset[int]:
+        """The steps whose frames go into the sample."""
+        if self._adaptive is None:
+            return NONE
+        drawn = task.sampling_rng(self._seed).random(self._explore_steps) < self._sample_probability
+        return frozenset((np.flatnonzero(drawn) + 1).tolist())
+
     def _reduced(
         self,
         task: Task,
@@ -111,6 +141,7 @@ class Roller:
         end: End | None,
         actions: list[Any],
         start_snapshot: bytes | None,
+        sampled: list[bytes],
     ) -> RolloutResult:
         known, candidates = [], []
         for visit in visits.values():
@@ -131,6 +162,7 @@ class Roller:
             end=end,
             actions=np.array(actions[:useful], space.dtype).reshape(useful, *space.shape),
             start_snapshot=start_snapshot,
+            sampled=sampled,
         )
 
 
@@ -151,12 +183,11 @@ def state_digest(env: RestorableEnv) -> bytes:
     return hashlib.blake2b(env.fingerprint(), digest_size=16).digest()
 
 
-def start_episode(env: RestorableEnv, cells: CellFunction) -> Any:
-    """Resets both, and lets the cell function see the first observation."""
+def start_episode(env: RestorableEnv, cells: CellFunction) -> tuple[Any, bytes]:
+    """Resets both; returns the first observation and its key."""
     cells.reset()
     observation = env.reset()
-    cell_key(cells, observation, env)
-    return observation
+    return observation, cell_key(cells, observation, env)
 
 
 def cell_key(cells: CellFunction, observation: Any, env: RestorableEnv) -> bytes:

@@ -34,6 +34,10 @@ class Task:
         """The task's own generator, from the run's seed and its place in the run."""
         return np.random.default_rng(np.random.SeedSequence(run_seed, spawn_key=(self.iteration, 1 + self.index)))
 
+    def sampling_rng(self, run_seed: int) -> np.random.Generator:
+        """Another generator, for which frames are sampled: that must not change what the task does."""
+        return np.random.default_rng(np.random.SeedSequence(run_seed, spawn_key=(self.iteration, 1 + self.index, 0)))
+
 
 @dataclass(slots=True)
 class Candidate:
@@ -44,6 +48,8 @@ class Candidate:
     step: int
     """Steps after the return at which it was reached; the first is 1."""
     snapshot: bytes | None
+    frame: bytes | None = None
+    """Encoded frame, where cells adapt themselves."""
     steps: int = 0
     """Steps the rollout spent in the cell."""
 
@@ -75,6 +81,8 @@ class RolloutResult:
     """Actions taken, up to the last candidate (or the end, if that may be a new best)."""
     start_snapshot: bytes | None = None
     """A snapshot of the start, where the task came without one and one could be taken."""
+    sampled: list[bytes] = field(default_factory=list)
+    """Encoded frames for the sample that cells are fitted to."""
 
 
 @dataclass(slots=True)
@@ -87,9 +95,13 @@ class Update:
     scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     lengths: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     end: tuple[float, int] = (NEVER.score, NEVER.length)
+    representation: bytes = b""
+    """What keys mean, where cells adapt themselves."""
+    from_scratch: bool = False
+    """Whether it holds the whole archive, and what was known before is to be forgotten."""
 
     @classmethod
-    def since(cls, archive: Archive, first_new_row: int, changed: list[int]) -> Update:
+    def since(cls, archive: Archive, first_new_row: int, changed: list[int], *, from_scratch: bool = False) -> Update:
         """Collects rows from `first_new_row` on, and `changed` ones before it."""
         old = np.array(sorted({row for row in changed if row < first_new_row}), np.int64)
         rows = np.concatenate([old, np.arange(first_new_row, len(archive))])
@@ -99,6 +111,8 @@ class Update:
             scores=archive.table["score"][rows],
             lengths=archive.table["length"][rows],
             end=(archive.end.score, archive.end.length),
+            representation=archive.representation,
+            from_scratch=from_scratch,
         )
 
 
@@ -117,6 +131,8 @@ class KnownCells:
 
     def apply(self, update: Update) -> None:
         """Takes up what changed."""
+        if update.from_scratch:
+            self.rows, self._scores, self._lengths = {}, [], []
         first = len(self._scores)
         for row, key in enumerate(update.new_keys, first):
             self.rows[key] = row

@@ -4,7 +4,7 @@ from goexplore.runs._checkpoints import NoCheckpointError, read_newest_checkpoin
 from goexplore.runs._files import read_json, write_atomically, write_json
 from goexplore.runs._folder import Budget, RunConfig, RunFolder, provenance, run_config
 from goexplore.runs._progress import Display, Status, clock, make_display, number
-from goexplore.runs._run import default_cells, explore, load, peek, resume, start
+from goexplore.runs._run import default_cells, explore, load, peek, resume, set_up, start
 from goexplore.runs._session import CHECKPOINT_SECONDS, RunResult
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "read_newest_checkpoint",
     "resume",
     "run_config",
+    "set_up",
     "start",
     "write_atomically",
     "write_checkpoint",

@@ -24,15 +24,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from goexplore.archive import SnapshotCodec
-from goexplore.cells import names_own_code
+from goexplore.cells import Fitting, names_own_code
 from goexplore.envs import EnvSpec
 from goexplore.errors import InputError
-from goexplore.exploration import ExplorationConfig, WorkerSpec
+from goexplore.exploration import ExplorationConfig, ExplorationLoop, WorkerSpec
 from goexplore.plugins import named
 from goexplore.runs._files import read_json, write_json
 
 FORMAT = "goexplore-run"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 SIMULATORS = ("ale-py", "mujoco", "minigrid", "gymnasium")
 
 
@@ -73,9 +73,9 @@ class RunConfig:
         if self.seed < 0 or self.env.reset_seed < 0:
             raise InputError(f"seed {min(self.seed, self.env.reset_seed)}: expected 0 or more")
 
-    def worker_spec(self, codec: SnapshotCodec) -> WorkerSpec:
+    def worker_spec(self, loop: ExplorationLoop, codec: SnapshotCodec) -> WorkerSpec:
         """What workers need to run this run's rollouts."""
-        return WorkerSpec(self.env, self.cells, self.exploration, self.seed, codec.reference)
+        return WorkerSpec(self.env, self.cells, self.exploration, self.seed, codec.reference, loop.frame_reference)
 
     def to_json(self) -> dict[str, Any]:
         """As it goes into config.json. Python objects without a name leave only a description."""
@@ -88,7 +88,9 @@ class RunConfig:
             "exploration": {
                 setting.name: _name_or_object(getattr(self.exploration, setting.name))
                 for setting in dataclasses.fields(self.exploration)
-            },
+                if setting.name != "fitting"
+            }
+            | {"fitting": dataclasses.asdict(self.exploration.fitting)},
             "seed": self.seed,
             "budget": dataclasses.asdict(self.budget),
         }
@@ -256,7 +258,9 @@ def run_config(saved: dict[str, Any], *, trust: bool = False, **objects: Any) ->
                 **{
                     name: _object_or_name(name, value, objects.get(name))
                     for name, value in saved["exploration"].items()
-                }
+                    if name != "fitting"
+                },
+                fitting=Fitting(**saved["exploration"]["fitting"]),
             ),
             seed=int(saved["seed"]),
             budget=Budget(**saved["budget"]),

@@ -25,6 +25,8 @@ class Status:
     seconds_left: float | None = None
     done: float | None = None
     """Share of the budget used, 0 to 1; None when it cannot be known."""
+    doing: str = ""
+    """What goes on instead of exploring."""
 
     def text(self) -> str:
         """One line for people."""
@@ -35,7 +37,9 @@ class Status:
             f"best {number(self.best_score)}",
             f"best at end of episode {number(self.end_score)}",
         ]
-        if self.seconds_left is not None:
+        if self.doing:
+            parts.append(self.doing)
+        elif self.seconds_left is not None:
             parts.append(f"{clock(self.seconds_left)} left")
         return " · ".join(parts)
 

@@ -14,27 +14,29 @@ from typing import Any
 
 import numpy as np
 
-from goexplore.archive import START, Archive, Selector, SnapshotCodec
-from goexplore.cells import CellFunction, make_cells
+from goexplore.archive import START, Archive, FrameCodec, Selector, SnapshotCodec
+from goexplore.cells import AdaptiveCells, CellFunction, domain_cells, make_cells
 from goexplore.envs import (
     KNOWN_BROKEN_ROUND_TRIPS,
     AtariEnv,
+    EnvSpec,
     RestorableEnv,
     SnapshotKind,
+    atari_game_of,
     env_spec,
-    is_atari,
     make_env,
     resolved,
 )
 from goexplore.errors import GoExploreError, InputError
 from goexplore.executors import Executor, ProcessExecutor, SerialExecutor, available_cores
 from goexplore.exploration import (
-    ATARI_SETTINGS,
+    Adaptation,
     ExplorationConfig,
     ExplorationLoop,
     Explorer,
-    cell_key,
+    atari_settings,
     preset_config,
+    start_episode,
 )
 from goexplore.plugins import named
 from goexplore.runs._checkpoints import NoCheckpointError, read_newest_checkpoint
@@ -68,9 +70,9 @@ def explore(
 
     Args:
         env: a Gymnasium id, an Atari game, `package.module:name`, or a function that makes an environment.
-        cells: what counts as one place: a name ("downscale:11x8x8", "observation", "ram:room=3,x=42/8",
-            `package.module:name`), a function of (observation) or (observation, env), or a CellFunction.
-            None takes downscaled frames for pictures and the observation itself for whole numbers.
+        cells: what counts as one place: a name ("dynamic", "downscale:11x8x8", "domain", "observation",
+            "ram:room=3,x=42/8", `package.module:name`), a function of (observation) or (observation, env), or a
+            CellFunction. None takes downscaled frames for pictures and the observation itself for whole numbers.
         frames: stop after this many raw frames (2,000,000 when no budget is given).
         minutes: stop after this many minutes.
         until_score: stop once a score of at least this is reached.
@@ -94,15 +96,20 @@ def explore(
     if frames is None and minutes is None and until_score is None:
         frames = 2_000_000
     budget = Budget(frames, minutes, until_score)
-    exploration = preset_config(preset, selector=named(selector), explorer=named(explorer), **settings)
     spec = env_spec(env, kwargs=env_kwargs or {}, reset_seed=reset_seed, return_method=return_method)
-    if spec.factory is None and is_atari(spec.id):
-        spec = replace(spec, kwargs=ATARI_SETTINGS.get(preset, {}) | spec.kwargs)
+    chosen, spec = set_up(spec, cells, preset)
     made = make_env(spec)
+    chosen = default_cells(made, preset) if chosen is None else chosen
     config = RunConfig(
         env=resolved(spec, made),
-        cells=named(cells) if cells is not None else default_cells(made),
-        exploration=exploration,
+        cells=chosen,
+        exploration=preset_config(
+            preset,
+            cells=chosen if isinstance(chosen, str) else "",
+            selector=named(selector),
+            explorer=named(explorer),
+            **settings,
+        ),
         seed=seed,
         budget=budget,
     )
@@ -172,11 +179,19 @@ def resume(
 def start(config: RunConfig, env: RestorableEnv) -> tuple[ExplorationLoop, SnapshotCodec]:
     """An archive with the start cell alone, and the loop that will fill it."""
     cells = make_cells(config.cells)
-    cells.reset()
-    key = cell_key(cells, env.reset(), env)
+    observation, key = start_episode(env, cells)
     snapshot, cell_state = env.snapshot(), cells.save()
     codec = SnapshotCodec.for_start(snapshot, cell_state)
     archive = Archive(env.action_space.shape, env.action_space.dtype)
+    adaptation = None
+    frame = None
+    if isinstance(cells, AdaptiveCells):
+        frames = FrameCodec(cells.frame(observation, env))
+        frame = frames.encode(frames.reference)
+        archive.representation = cells.representation
+        # Counters start anew with every improvement, or count all visits: see `Archive.change_representation`.
+        add_counters = not config.exploration.reset_counters_on_improvement
+        adaptation = Adaptation(cells, frames, config.exploration.fitting, add_counters=add_counters)
     archive.add(
         key,
         score=0.0,
@@ -184,8 +199,18 @@ def start(config: RunConfig, env: RestorableEnv) -> tuple[ExplorationLoop, Snaps
         trajectory=START,
         snapshot=codec.encode(snapshot, cell_state),
         iteration=0,
+        frame=frame,
     )
-    return _loop(config, archive, env), codec
+    if adaptation is not None:
+        archive.remember(add_counters=False)  # the start, so that whatever replaces it before the first fit cannot
+    loop = ExplorationLoop(
+        archive,
+        config=config.exploration,
+        seed=config.seed,
+        frames_per_step=env.frames_per_step,
+        adaptation=adaptation,
+    )
+    return loop, codec
 
 
 def load(
@@ -242,15 +267,36 @@ def peek(folder: RunFolder, *, warn: Callable[[str], None]) -> tuple[Exploration
         ) from error
 
 
-def default_cells(env: RestorableEnv) -> str:
+def set_up(spec: EnvSpec, cells: str | CellFunction | Callable[..., Any] | None, preset: str) -> tuple[Any, EnvSpec]:
+    """Settles which cells are meant, and what the preset and they ask of an Atari environment.
+
+    Returns:
+        The cells by name where they have one (None if none were given), and the environment with those settings;
+        what the user asked for comes first.
+    """
+    game = atari_game_of(spec.id) if spec.factory is None else None
+    chosen = domain_cells(game) if cells == "domain" else named(cells)
+    name = chosen if isinstance(chosen, str) else ""
+    preset_config(preset, cells=name)
+    if game is not None:
+        kwargs = atari_settings(preset, cells=name, game=game)
+        if name.partition(":")[0] in ("montezuma", "pitfall"):
+            kwargs["observation"] = "palette"
+        spec = replace(spec, kwargs=kwargs | spec.kwargs)
+    return chosen, spec
+
+
+def default_cells(env: RestorableEnv, preset: str = "laptop") -> str:
     """Downscaled frames for pictures, the observation itself for whole numbers.
+
+    The paper's downscaling adapts itself on Atari.
 
     Raises:
         InputError: the observation is neither.
     """
     observation = env.reset()
     if isinstance(observation, np.ndarray) and observation.dtype == np.uint8 and observation.ndim >= 2:
-        return "downscale:11x8x8"
+        return "dynamic" if isinstance(env, AtariEnv) and preset in ("paper", "original-code") else "downscale:11x8x8"
     if isinstance(observation, (int, np.integer)) or (
         isinstance(observation, np.ndarray) and observation.dtype.kind in "iub"
     ):
@@ -258,15 +304,6 @@ def default_cells(env: RestorableEnv) -> str:
     raise InputError(
         f"no default cells for an observation of type {type(observation).__name__}; say what counts as one place,"
         " for example --cells observation:0.25 (a grid) or --cells my_module:my_function"
-    )
-
-
-def _loop(config: RunConfig, archive: Archive, env: RestorableEnv) -> ExplorationLoop:
-    return ExplorationLoop(
-        archive,
-        config=config.exploration,
-        seed=config.seed,
-        frames_per_step=env.frames_per_step,
     )
 
 

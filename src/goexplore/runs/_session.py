@@ -11,7 +11,7 @@ import numpy as np
 from goexplore.archive import SnapshotCodec
 from goexplore.envs import SnapshotKind
 from goexplore.executors import Executor
-from goexplore.exploration import BatchSummary, ExplorationLoop, RolloutResult
+from goexplore.exploration import BatchSummary, ExplorationLoop, Refit, RolloutResult
 from goexplore.runs._checkpoints import Arrays, write_checkpoint
 from goexplore.runs._folder import RunConfig, RunFolder
 from goexplore.runs._interrupt import Impatient, StopRequest
@@ -78,6 +78,7 @@ class Session:
         self._next_checkpoint = self._checkpoint_time = 0.0
         self._seconds_before, self._started = seconds_before, time.monotonic()
         self._first_frames, self._live_steps = loop.frames, 0
+        self._fitting_text, self._fitting_seconds = "", 0.0
         self._best_score = loop.archive.best().score
 
     def drive(self, executor: Executor) -> RunResult:
@@ -96,17 +97,18 @@ class Session:
                     )
                 else:
                     with stop.interruptible():
-                        executor.open(config.worker_spec(self._codec), loop.everything)
+                        executor.open(config.worker_spec(loop, self._codec), loop.everything)
                     for tasks in loop.in_flight:
                         executor.submit(tasks)
                 while stopped_by is None:
-                    while len(loop.in_flight) < batches_ahead:
+                    refit = self._adapt(executor)
+                    while len(loop.in_flight) < batches_ahead and not loop.adaptation_due:
                         executor.submit(loop.ask())
                     with stop.interruptible():
                         results = executor.collect()
                     summary = loop.tell(results)
                     executor.publish(loop.news())
-                    self._report(summary, metrics)
+                    self._report(summary, refit, metrics)
                     stopped_by = "interrupt" if stop.requested else self._spent()
                     if time.monotonic() >= self._next_checkpoint:
                         self._save()
@@ -119,6 +121,27 @@ class Session:
                 metrics.close()
             self._save()
         return self._result(stopped_by)
+
+    def _adapt(self, executor: Executor) -> Refit | None:
+        """Fits the cells again if that is due, and tells the workers."""
+        if self._loop.adaptation is None or self._loop.in_flight or not self._loop.adaptation_due:
+            return None
+        started = time.monotonic()
+        self._loop.adaptation.on_progress = self._on_fitting
+        refit = self._loop.adapt()
+        if refit is not None:
+            executor.publish(self._loop.news())
+            self._display.say(
+                f"cells fitted to {refit.sampled:,} frames in {time.monotonic() - started:.0f} s: {refit.description};"
+                f" {refit.cells_before:,} cells became {refit.cells_after:,}"
+            )
+        self._fitting_seconds += time.monotonic() - started
+        self._fitting_text = ""
+        return refit
+
+    def _on_fitting(self, done: float, text: str) -> None:
+        self._fitting_text = f"fitting cells {done:.0%}: {text}"
+        self._display.show(self._status())
 
     def _spent(self) -> str | None:
         budget = self._config.budget
@@ -150,7 +173,7 @@ class Session:
         self._live_steps += result.steps
         self._display.show(self._status())
 
-    def _report(self, summary: BatchSummary, metrics: MetricsLog) -> None:
+    def _report(self, summary: BatchSummary, refit: Refit | None, metrics: MetricsLog) -> None:
         self._live_steps = 0
         self._best_score = self._loop.archive.best().score
         loop, status = self._loop, self._status()
@@ -169,6 +192,8 @@ class Session:
             best_score=status.best_score,
             end_score=status.end_score,
             ends=summary.ends,
+            fitting_seconds=round(self._fitting_seconds, 3) if loop.adaptation is not None else None,
+            refit=None if refit is None else refit.description,
         )
 
     def _status(self) -> Status:
@@ -192,6 +217,7 @@ class Session:
             end_score=_finite(loop.archive.end.score),
             seconds_left=max(0.0, min(left)) if left else None,
             done=min(1.0, max(done)) if done else None,
+            doing=self._fitting_text,
         )
 
     def _result(self, stopped_by: str) -> RunResult:
