@@ -36,6 +36,9 @@ KEY_PIXELS = 40
 LOOK = (slice(TOP + 8, None, 16), slice(8, None, 16))
 """Pixels by which two rooms are told apart, 10 x 10."""
 
+UNSEEN = bytes(100)
+"""The look of a room in which the player has not been seen yet."""
+
 _STATE = struct.Struct("<BBddBB100s100s")
 
 
@@ -63,9 +66,9 @@ class MontezumaCells(CellFunction):
         """Rooms in which the keys held were found, in that order."""
         self.place = Place(0.0, 0.0)
         self._seen = False  # whether the player was seen in the last picture
-        self._moved = False  # whether the room changed while he was out of sight
+        self._moved = False  # whether the room changed in a blank picture
         self._came_from = START_ROOM
-        self._look = self._look_before = bytes(100)
+        self._look = self._look_before = UNSEEN
 
     def key(self, observation: Any, env: Any) -> bytes:
         """Looks at the screen and returns level, room, x, y and the rooms of the keys, one byte each."""
@@ -83,11 +86,12 @@ class MontezumaCells(CellFunction):
         place = find_player(screen)
         if place is not None:
             if self._seen or self._moved:
-                self._follow(place, screen)
+                self._follow(place)
             else:
                 self._reappear(screen)
+            self._finish_level(screen)
             self.place, self._seen, self._moved = place, True, False
-            if self._look == bytes(100):
+            if self._look == UNSEEN:
                 self._look = screen[LOOK].tobytes()
         elif self._seen and not screen[TOP:].any():  # the blank between two rooms
             self._leave()
@@ -95,7 +99,7 @@ class MontezumaCells(CellFunction):
             self._seen = False
         self._count_keys(screen)
 
-    def _follow(self, place: Place, screen: NDArray[np.uint8]) -> None:
+    def _follow(self, place: Place) -> None:
         """Notices that the player came out at the opposite edge."""
         before = self.place
         if before.x > RIGHT and place.x < LEFT:
@@ -132,20 +136,26 @@ class MontezumaCells(CellFunction):
 
     def _enter(self, down: int, right: int) -> None:
         row, column = PYRAMID[self.room]
-        if down == 1 and self.room == TREASURE_ROOM:
-            self.level, entered = min(self.level + 1, 255), START_ROOM
-        else:
-            entered = ROOM_AT.get((row + down, column + right), -1)
-        if entered < 0:
+        entered = ROOM_AT.get((row + down, column + right))
+        if entered is None:
             return  # there is no such room: the reading was wrong
         self._came_from, self.room = self.room, entered
-        self._look_before, self._look = self._look, bytes(100)
+        self._look_before, self._look = self._look, UNSEEN
+
+    def _finish_level(self, screen: NDArray[np.uint8]) -> None:
+        """After some seconds in the treasure room the next level begins, in its first room."""
+        if self.room != TREASURE_ROOM or self._look == UNSEEN:
+            return
+        if _difference(screen[LOOK].tobytes(), self._look) > len(UNSEEN) // 2:
+            self.level, self.room, self._came_from = min(self.level + 1, 255), START_ROOM, START_ROOM
+            self._look = self._look_before = UNSEEN
 
     def _reappear(self, screen: NDArray[np.uint8]) -> None:
         """After a death: still in this room, or put back into the one he came from?"""
-        look = np.frombuffer(screen[LOOK].tobytes(), np.uint8)
-        here, there = (np.frombuffer(known, np.uint8) for known in (self._look, self._look_before))
-        if self._came_from != self.room and there.any() and (look != there).sum() < (look != here).sum():
+        if self._came_from == self.room or self._look_before == UNSEEN:
+            return
+        look = screen[LOOK].tobytes()
+        if _difference(look, self._look_before) < _difference(look, self._look):
             self.room, self._came_from = self._came_from, self.room
             self._look, self._look_before = self._look_before, self._look
 
@@ -173,3 +183,8 @@ class MontezumaCells(CellFunction):
         self._seen, self._moved = bool(flags & 1), bool(flags & 2)
         self._look, self._look_before = look, look_before
         self.keys = tuple(state[_STATE.size :])
+
+
+def _difference(look: bytes, other: bytes) -> int:
+    """Pixels that differ."""
+    return int((np.frombuffer(look, np.uint8) != np.frombuffer(other, np.uint8)).sum())
