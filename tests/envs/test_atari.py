@@ -170,7 +170,7 @@ def test_ids_people_bring_along(env_id):
         ("ALE/Freeway-v5", {"frame_skip": 0}, "1 <= frame_skip"),
         ("ALE/Freeway-v5", {"pool_frames": 3}, "expected 1, 2 or 4"),
         ("ALE/Freeway-v5", {"sticky": 0.25}, "known settings: frame_skip"),
-        ("ALE/Freeway-v5", {"observation": "lidar"}, "'gray', 'rgb' or 'ram'"),
+        ("ALE/Freeway-v5", {"observation": "lidar"}, "'gray', 'rgb', 'palette' or 'ram'"),
     ],
 )
 def test_bad_input_is_explained(env_id, kwargs, message):

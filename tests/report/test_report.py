@@ -97,7 +97,7 @@ def test_broken_runs_are_named_and_left_out(tmp_path):
     damaged, empty, bare = (fake_run(tmp_path / name) for name in ("damaged", "empty", "bare"))
     (damaged / "config.json").write_text('{"format": "goexplore-run", "format_ver')
     (empty / "metrics.jsonl").write_text("")
-    (bare / "config.json").write_text('{"format": "goexplore-run", "format_version": 1, "env": {}}')
+    (bare / "config.json").write_text('{"format": "goexplore-run", "format_version": 2, "env": {}}')
     told: list[str] = []
     result = write_report([tmp_path], out=tmp_path / "report", warn=told.append)
     assert result.runs == 1
@@ -142,10 +142,10 @@ def test_a_group_is_what_differs_in_its_seed_alone(tmp_path):
     fake_run(tmp_path / "d0", seed=0, reset_counters_on_improvement=False)
     (groups,) = groups_of(*find_runs([tmp_path])).values()
     assert {group.label: len(group.runs) for group in groups} == {
-        "laptop, observation": 2,
-        "laptop, observation:2": 1,
-        "laptop, observation, batch_size=50": 1,
-        "paper, observation": 1,
+        "observation": 2,
+        "observation:2": 1,
+        "observation, batch_size=50": 1,
+        "observation, reset_counters_on_improvement=no": 1,
     }
 
 

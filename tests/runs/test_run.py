@@ -219,9 +219,9 @@ def test_a_folder_in_use_is_refused(tmp_path):
         ("{", "not readable JSON"),
         ("[]", "does not describe a goexplore run"),
         ('{"format": "goexplore-run", "format_version": 99}', "format version 99"),
-        ('{"format": "goexplore-run", "format_version": 1}', "damaged or not ours"),
-        ('{"format": "goexplore-run", "format_version": 1, "env": [], "exploration": []}', "damaged or not ours"),
-        ('{"format": "goexplore-run", "format_version": 1, "env": {"id": 3, "bomb": 1}}', "damaged or not ours"),
+        ('{"format": "goexplore-run", "format_version": 2}', "damaged or not ours"),
+        ('{"format": "goexplore-run", "format_version": 2, "env": [], "exploration": []}', "damaged or not ours"),
+        ('{"format": "goexplore-run", "format_version": 2, "env": {"id": 3, "bomb": 1}}', "damaged or not ours"),
     ],
 )
 def test_foreign_run_folders_are_explained(tmp_path, content, message):

@@ -6,6 +6,7 @@ Everything that is compared is measured in turns within one run, because the mac
 from __future__ import annotations
 
 import copy
+import math
 import statistics
 import tempfile
 import time
@@ -16,15 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from goexplore.archive import Archive, SnapshotCodec
+from goexplore.archive import SnapshotCodec
 from goexplore.bench._compare import compare
 from goexplore.bench._memory import release_free_memory, resident_bytes
 from goexplore.bench._raw import RawSimulators
+from goexplore.cells import Fitting
 from goexplore.envs import RestorableEnv, env_spec, make_env, resolved
 from goexplore.errors import InputError
 from goexplore.executors import ProcessExecutor, available_cores
-from goexplore.exploration import ExplorationConfig, ExplorationLoop, Roller
-from goexplore.runs import CHECKPOINT_SECONDS, RunConfig, default_cells, start, write_checkpoint
+from goexplore.exploration import ExplorationLoop, Roller, preset_config
+from goexplore.runs import CHECKPOINT_SECONDS, RunConfig, default_cells, set_up, start, write_checkpoint
 
 WARM_UP_ITERATIONS = 8
 SMALL_ARCHIVE = 500
@@ -33,6 +35,9 @@ FINE_CELLS = "downscale:16x21x8"
 MEMORY_SEARCH_CELLS = 20_000
 MEMORY_SEARCH_SECONDS = 180.0
 BREAKDOWN_TASKS = 40
+HORIZON_STEPS = 5_000_000
+FULL_SAMPLE_PROBABILITY = 0.2
+FULL_SAMPLE_ITERATIONS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,15 @@ class ExploreBenchmark:
     merge_us_per_step: float
     main_process_us_per_step: float
     """All the main process's processor time, messages included, with the large archive."""
+    ratio_between_fits: float | None
+    """For cells that adapt themselves: the engine's rate over the bare simulator's while nothing is fitted;
+    `ratio_to_raw_emulator` then includes the fits."""
+    fit_seconds: float | None
+    """One fit to a full sample, conversion of the archive included."""
+    fits: int | None
+    """Fits that the schedule has within the horizon."""
+    horizon_steps: int | None
+    """Agent steps over which fits are counted."""
     bytes_per_cell: float | None
     """Growth of the main process for each cell, over a real search with fine cells."""
     worker_bytes_per_cell: float | None
@@ -84,6 +98,7 @@ def bench_explore(
     env_id: str = "ALE/MontezumaRevenge-v5",
     *,
     cells: str | None = None,
+    preset: str = "paper",
     workers: int | None = None,
     rounds: int = 16,
     seconds: float = 3.0,
@@ -95,7 +110,8 @@ def bench_explore(
 
     Args:
         env_id: the environment.
-        cells: the cell function; None takes the environment's default.
+        cells: the cell function; None takes fixed downscaled frames, or the observation.
+        preset: settings of the search.
         workers: processes; None takes one for each core.
         rounds: times that each measurement is taken.
         seconds: length of one slice.
@@ -109,18 +125,26 @@ def bench_explore(
             f" above {SMALL_ARCHIVE}"
         )
     workers = available_cores() if workers is None else workers
-    spec = env_spec(env_id)
+    chosen, spec = set_up(env_spec(env_id), cells, preset)
     env = make_env(spec)
-    config = RunConfig(resolved(spec, env), cells or default_cells(env), ExplorationConfig(), seed)
+    chosen = default_cells(env) if chosen is None else chosen
+    config = RunConfig(resolved(spec, env), chosen, preset_config(preset, cells=chosen), seed)
 
     say("memory: a search with fine cells ...")
     memory = None
-    if _is_picture(env):
+    if _is_gray_picture(env):
         more_cells = min(MEMORY_SEARCH_CELLS, large_archive)
         memory = _memory_per_cell(replace(config, cells=FINE_CELLS), env, workers, more_cells)
     say("warming up ...")
     engine = _Engine(config, env, workers)
     for _ in range(WARM_UP_ITERATIONS):
+        engine.iterate()
+    fit_seconds = None
+    if engine.loop.adaptation is not None:
+        say("fitting cells to a full sample ...")
+        saved, fit_seconds = _fitted(config, env, workers)
+        engine.close()
+        engine = _Engine(config, env, workers, saved=saved)
         engine.iterate()
     say("where a worker's time goes ...")
     shares = _breakdown(engine)
@@ -138,6 +162,8 @@ def bench_explore(
     names = f"{SMALL_ARCHIVE} cells", f"{large_archive:,} cells"
     growth = compare((names[0], small), (names[1], large), rounds=rounds, seconds=seconds, say=say)
     checkpoint_seconds = _checkpoint_seconds(large.loop)
+    fits = None if fit_seconds is None else _fits_within(config.exploration.fitting, HORIZON_STEPS)
+    fitting_share = (fits or 0) * (fit_seconds or 0.0) * to_raw.baseline_rate / HORIZON_STEPS
     small.close()
     large.close()
     return ExploreBenchmark(
@@ -146,7 +172,7 @@ def bench_explore(
         workers=workers,
         raw_steps_per_second=to_raw.baseline_rate,
         engine_steps_per_second=to_raw.rate,
-        ratio_to_raw_emulator=to_raw.ratio,
+        ratio_to_raw_emulator=round(1.0 / (1.0 / to_raw.ratio + fitting_share), 4),
         ratio_to_raw_interval=to_raw.interval,
         **shares,
         small_archive=SMALL_ARCHIVE,
@@ -159,6 +185,10 @@ def bench_explore(
         select_us_per_step=round(1e6 * large.select_seconds / large.timed_steps, 3),
         merge_us_per_step=round(1e6 * large.merge_seconds / large.timed_steps, 3),
         main_process_us_per_step=round(1e6 * large.process_seconds / large.timed_steps, 3),
+        ratio_between_fits=None if fits is None else to_raw.ratio,
+        fit_seconds=None if fit_seconds is None else round(fit_seconds, 2),
+        fits=fits,
+        horizon_steps=None if fits is None else HORIZON_STEPS,
         bytes_per_cell=memory[0] if memory else None,
         worker_bytes_per_cell=memory[1] if memory else None,
         bytes_measured_over_cells=memory[2] if memory else None,
@@ -182,7 +212,7 @@ class _Engine:
         self.loop, self.codec = start(config, env)
         if saved is not None:
             self.loop.restore(saved)
-            _pad(self.loop.archive, self.codec, padded_to)
+            _pad(self.loop, self.codec, padded_to)
         self.spec = config.worker_spec(self.loop, self.codec)
         self.executor = ProcessExecutor(workers)
         self.executor.open(self.spec, self.loop.everything)
@@ -216,26 +246,55 @@ class _Engine:
         self.executor.close()
 
 
-def _pad(archive: Archive, codec: SnapshotCodec, size: int) -> None:
-    """Copies real cells under made-up keys until there are `size`.
+def _pad(loop: ExplorationLoop, codec: SnapshotCodec, size: int) -> None:
+    """Copies real cells under longer keys until there are `size`.
 
     Selection then returns to the same states as before, and rollouts from there are as likely to find
     something: the size of the archive is all that differs.
     """
-    real = len(archive)
+    archive, real = loop.archive, len(loop.archive)
     for row in range(real, size):
         source = row % real
-        snapshot = archive.snapshots[source]
+        snapshot, frame = archive.snapshots[source], archive.frames[source]
         archive.add(
-            b"copy %d" % row,
+            archive.keys[source] + row.to_bytes(4, "little"),
             score=float(archive.table["score"][source]),
             length=int(archive.table["length"][source]),
             trajectory=archive.trajectory(source),
             snapshot=None if snapshot is None else codec.encode(*codec.decode(snapshot)),
             iteration=0,
+            frame=None if frame is None else bytes(bytearray(frame)),
         )
         for counter in ("chosen", "seen", "steps"):
             archive.table[counter][row] = archive.table[counter][source]
+
+
+def _fitted(config: RunConfig, env: RestorableEnv, workers: int) -> tuple[dict[str, Any], float]:
+    """A search whose sample is full, fitted to it; and the seconds that took."""
+    fitting = replace(config.exploration.fitting, sample_probability=FULL_SAMPLE_PROBABILITY)
+    engine = _Engine(replace(config, exploration=replace(config.exploration, fitting=fitting)), env, workers)
+    adaptation = engine.loop.adaptation
+    if adaptation is None:
+        raise ValueError("these cells do not adapt")
+    try:
+        for _ in range(FULL_SAMPLE_ITERATIONS):
+            engine.iterate()
+            if adaptation.sampled >= fitting.sample_frames:
+                break
+        started = time.perf_counter()
+        adaptation.refit(engine.loop.archive, engine.loop.steps, np.random.default_rng(config.seed))
+        return engine.loop.save(), time.perf_counter() - started
+    finally:
+        engine.close()
+
+
+def _fits_within(fitting: Fitting, horizon: int) -> int:
+    """Fits that the schedule has within some steps, if the archive stays below its limit."""
+    fits, at = 0, float(fitting.first_steps)
+    while at < horizon:
+        fits += 1
+        at = min(at + fitting.every_steps, at * fitting.growth if fitting.growth else math.inf)
+    return fits
 
 
 def _memory_per_cell(config: RunConfig, env: RestorableEnv, workers: int, more_cells: int) -> tuple[float, float, int]:
@@ -323,6 +382,8 @@ class _Stopwatch:
         setattr(owner, method, timed)
 
 
-def _is_picture(env: RestorableEnv) -> bool:
+def _is_gray_picture(env: RestorableEnv) -> bool:
+    if getattr(env, "observation_kind", "gray") != "gray":
+        return False
     observation = env.reset()
     return isinstance(observation, np.ndarray) and observation.dtype == np.uint8 and observation.ndim >= 2

@@ -280,25 +280,36 @@ class CheckEnv:
 
 @dataclass
 class Bench:
-    """Measure the engine against the bare simulator, interleaved in one run.
+    """Measure the engine against the bare simulator, interleaved in one run; or the search for dynamic cells.
 
-    Example: goexplore bench explore --json
+    For example:
+      goexplore bench explore --json
+      goexplore bench explore ALE/Pitfall-v5 --cells domain
+      goexplore bench cells --sample frames.npz
     """
 
-    what: tyro.conf.Positional[Literal["explore"]]
-    """explore: the exploration phase."""
+    what: tyro.conf.Positional[Literal["explore", "cells"]]
+    """explore: the exploration phase. cells: the search for the parameters of dynamic cells."""
     env_id: tyro.conf.Positional[str] = "ALE/MontezumaRevenge-v5"
     """The environment."""
     cells: str | None = None
-    """Cell function. Default: as for explore."""
+    """explore: the cell function. Default: fixed downscaled frames, or the observation."""
+    preset: Literal["laptop", "paper", "original-code", "tiny"] = "paper"
+    """explore: settings of the search."""
     workers: int | None = None
     """Processes. Default: one for each core."""
-    rounds: int = 16
-    """Times each measurement is taken; medians are reported."""
+    rounds: int | None = None
+    """Times each measurement is taken; medians are reported. Default: 16 for explore, 3 for cells."""
     seconds: float = 3.0
-    """Length of one slice of a measurement."""
+    """explore: length of one slice of a measurement."""
     large_archive: int = 50_000
-    """Cells in the large archive."""
+    """explore: cells in the large archive."""
+    sample: Path | None = None
+    """cells: a file of frames to search on; written if it is not there. Default: frames are gathered anew."""
+    sample_frames: int = 10_000
+    """cells: frames in the sample."""
+    proposals: int = 3_000
+    """cells: representations that a search tries."""
     seed: int = 0
     """Seed."""
     json: Json = False
@@ -306,19 +317,33 @@ class Bench:
 
     def run(self) -> int:
         """Measures."""
-        from goexplore.bench import bench_explore
+        from goexplore.bench import CellsBenchmark, ExploreBenchmark, bench_cells, bench_explore
 
-        result = bench_explore(
-            self.env_id,
-            cells=self.cells,
-            workers=self.workers,
-            rounds=self.rounds,
-            seconds=self.seconds,
-            large_archive=self.large_archive,
-            seed=self.seed,
-            say=_warn,
-        )
-        emit(result, as_json=self.json, title="bench explore")
+        result: CellsBenchmark | ExploreBenchmark
+        if self.what == "cells":
+            result = bench_cells(
+                self.env_id,
+                sample=self.sample,
+                frames=self.sample_frames,
+                proposals=self.proposals,
+                rounds=3 if self.rounds is None else self.rounds,
+                workers=self.workers,
+                seed=self.seed,
+                say=_warn,
+            )
+        else:
+            result = bench_explore(
+                self.env_id,
+                cells=self.cells,
+                preset=self.preset,
+                workers=self.workers,
+                rounds=16 if self.rounds is None else self.rounds,
+                seconds=self.seconds,
+                large_archive=self.large_archive,
+                seed=self.seed,
+                say=_warn,
+            )
+        emit(result, as_json=self.json, title=f"bench {self.what}")
         return 0
 
 

@@ -53,6 +53,10 @@ class Adaptation:
         """Frames in the sample."""
         return len(self._sample)
 
+    def sample(self) -> NDArray[np.uint8]:
+        """The frames in the sample, (n, height, width), oldest first."""
+        return np.stack([self.codec.decode(frame) for frame in self._sample.values()])
+
     def observe(self, frames: Iterable[bytes]) -> None:
         """Adds encoded frames to the sample, unless they are in it; the oldest make room."""
         for frame in frames:
@@ -67,9 +71,7 @@ class Adaptation:
 
     def refit(self, archive: Archive, steps: int, rng: np.random.Generator) -> Refit:
         """Fits the representation to the sample and converts the archive to it."""
-        frames = np.stack([self.codec.decode(frame) for frame in self._sample.values()])
-        representation = self._cells.fit(frames, self._fitting, rng, self.on_progress)
-        del frames
+        representation = self._cells.fit(self.sample(), self._fitting, rng, self.on_progress)
         before = len(archive)
         archive.remember(add_counters=self._add_counters)
         self._cells.use(representation)

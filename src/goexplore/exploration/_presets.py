@@ -68,6 +68,8 @@ SET_UPS: dict[tuple[str, str], Preset] = {
 GAME_SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     # gym 0.10's Deterministic-v4 of this game, which the authors used; the paper says 4 everywhere.
     ("original-code", "space_invaders"): {"frame_skip": 3},
+    # The clock of twenty minutes has run out, and the game stands still without ever being over.
+    ("laptop", "pitfall"): {"max_frames": 72_000},
 }
 """Where a preset depends on the game."""
 
