@@ -134,6 +134,9 @@ def test_when_a_fit_is_due():
     assert not fitting.due(steps=1_101, fitted_at=101, cells=50, sampled=10)
     assert fitting.due(steps=1_102, fitted_at=101, cells=50, sampled=10)
     assert fitting.due(steps=102, fitted_at=101, cells=51, sampled=10), "the archive passed its limit"
+    patient = Fitting(max_cells=50, patience_steps=500, least_frames=10)
+    assert not patient.due(steps=601, fitted_at=101, cells=51, sampled=10)
+    assert patient.due(steps=602, fitted_at=101, cells=51, sampled=10)
     growing = Fitting(first_steps=100, growth=2.0, least_frames=10)
     assert not growing.due(steps=200, fitted_at=100, cells=5, sampled=10)
     assert growing.due(steps=201, fitted_at=100, cells=5, sampled=10)

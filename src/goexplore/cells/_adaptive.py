@@ -33,6 +33,10 @@ class Fitting:
     the first representations rest on little, and are soon outgrown. None: never. Paper: not mentioned."""
     max_cells: int = 50_000
     """Fit again when the archive holds more cells. Paper: 50,000 (Extended Data Fig. 3)."""
+    patience_steps: int = 0
+    """Agent steps after a fit before the archive's size may cause another. The converted archive may itself hold more
+    than `max_cells`; in the paper the next fit then follows after one iteration, which on a small machine means
+    fitting most of the time. Paper: 0."""
     sample_frames: int = 10_000
     """Most recent distinct frames kept to fit to. Paper: 10,000."""
     sample_probability: float = 0.01
@@ -58,6 +62,7 @@ class Fitting:
             "first_steps": 1,
             "every_steps": 1,
             "max_cells": 2,
+            "patience_steps": 0,
             "sample_frames": 2,
             "least_frames": 2,
             "proposals": 1,
@@ -91,7 +96,8 @@ class Fitting:
         if fitted_at is None:
             return steps > self.first_steps
         grown = self.growth is not None and steps > self.growth * fitted_at
-        return grown or steps - fitted_at > self.every_steps or cells > self.max_cells
+        too_large = cells > self.max_cells and steps - fitted_at > self.patience_steps
+        return grown or too_large or steps - fitted_at > self.every_steps
 
 
 class AdaptiveCells(CellFunction):

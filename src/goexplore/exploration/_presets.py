@@ -34,7 +34,15 @@ LAPTOP = ExplorationConfig(
     # else (docs/measurements.md).
     batch_size=20,
     reset_counters_on_improvement=True,
-    fitting=Fitting(first_steps=20_000, growth=2.0, sample_probability=0.05, least_frames=500, sample_frames=5_000),
+    fitting=Fitting(
+        first_steps=20_000,
+        growth=2.0,
+        patience_steps=500_000,
+        sample_probability=0.05,
+        least_frames=500,
+        sample_frames=5_000,
+        proposals=1_000,
+    ),
 )
 TINY = ExplorationConfig(
     batch_size=10,
