@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import numpy as np
 import pytest
+from scripts.check_classifiers import walk
 
 from goexplore.cells import MontezumaCells, PitfallCells, domain_cells, make_cells
 from goexplore.envs import AtariEnv
 from goexplore.errors import InputError
 from goexplore.exploration import cell_key, start_episode
 
+DATA = Path(__file__).parent.parent / "data"
 pytestmark = pytest.mark.atari
 
 
@@ -210,3 +215,18 @@ def test_palette_pictures_have_the_emulators_colours():
     for _ in range(20):
         observation = env.step(3)[0]
     assert np.array_equal(env.to_rgb(observation), env.render())
+
+
+@pytest.mark.parametrize(
+    ("game", "rooms", "exact"), [("montezuma_revenge", 15, ("level", "keys")), ("pitfall", 25, ())]
+)
+def test_walks_through_many_rooms_agree_with_memory(game, rooms, exact):
+    """Trajectories that searches found, deaths included; `scripts/check_classifiers.py --save` wrote them."""
+    with np.load(DATA / f"{game}_walks.npz") as walks:
+        results = [walk(game, actions) for actions in walks.values()]
+    agreed = sum((one for one, _ in results), Counter())
+    assert len(set().union(*(visited for _, visited in results))) >= rooms
+    assert agreed["room"] >= 0.999 * agreed["steps"]
+    assert agreed["position"] >= 0.99 * agreed["steps"]
+    for name in exact:
+        assert agreed[name] == agreed["steps"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import goexplore
-from goexplore.demos import Replayer, pick_cells
+from goexplore.demos import Replayer, inspect_run, pick_cells
 from goexplore.envs import make_env
 from goexplore.errors import GoExploreError, InputError
 from goexplore.runs import RunFolder, load, read_newest_checkpoint, run_config, write_checkpoint
@@ -179,3 +179,15 @@ def test_ffmpeg_comes_with_a_wheel():
     import imageio_ffmpeg
 
     assert subprocess.run([imageio_ffmpeg.get_ffmpeg_exe(), "-version"], capture_output=True, check=True)
+
+
+@pytest.mark.atari
+@pytest.mark.parametrize(
+    ("game", "known"),
+    [("MontezumaRevenge", {"rooms": 1, "levels": 1, "most_keys": 0}), ("Pitfall", {"rooms": 3})],
+)
+def test_inspect_tells_what_is_known_of_the_game(tmp_path, game, known):
+    goexplore.explore(f"ALE/{game}-v5", cells="domain", frames=8_000, out=tmp_path / "run", workers=1, progress=False)
+    found = inspect_run(tmp_path / "run", verify=5)
+    assert {name: found[name] for name in known} == known
+    assert found["mismatches"] == []

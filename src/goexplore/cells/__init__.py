@@ -4,13 +4,14 @@ from goexplore.cells._adaptive import AdaptiveCells, Fitting, Frame
 from goexplore.cells._downscale import Downscale
 from goexplore.cells._dynamic import DynamicDownscale
 from goexplore.cells._features import Callback, Features, RamFeatures, WholeObservation
-from goexplore.cells._make import FORMS, domain_cells, make_cells, names_own_code
+from goexplore.cells._make import DOMAIN_CELLS, FORMS, domain_cells, make_cells, names_own_code
 from goexplore.cells._montezuma import PYRAMID, ROOM_AT, MontezumaCells
 from goexplore.cells._pitfall import PitfallCells
 from goexplore.cells._protocol import LONGEST_RAW_KEY, CellFunction, key_of, short_key
 from goexplore.cells._search import Downscaling, Sample, objective, search
 
 __all__ = [
+    "DOMAIN_CELLS",
     "FORMS",
     "LONGEST_RAW_KEY",
     "PYRAMID",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from goexplore.archive import NEVER
+from goexplore.cells import DOMAIN_CELLS, MontezumaCells, PitfallCells, make_cells
 from goexplore.demos._replay import Replayer, pick_cells
 from goexplore.envs import make_env
 from goexplore.errors import InputError
@@ -64,6 +65,10 @@ def inspect_run(
         "snapshot_bytes_mean": _mean([len(snapshot) for snapshot in archive.snapshots if snapshot]),
         "archive_digest": archive.digest(),
     }
+    found |= _known_of_the_game(_at(saved, "cells"), archive.keys)
+    if archive.representation:
+        found["representation"] = archive.representation.decode(errors="replace")
+        found["former_cells"] = len(archive.former)
     if verify:
         config = run_config(saved, trust=trust, **objects)
         loop, codec, _ = load(folder, config, make_env(config.env), warn=warn)
@@ -75,6 +80,22 @@ def inspect_run(
             if differences := replayer.differences(cell, replayer.replay(cell)):
                 found["mismatches"].append(f"cell {row}: {', '.join(differences)}")
         found["verified_cells"] = len(rows) - len(found["mismatches"])
+    return found
+
+
+def _known_of_the_game(cells: Any, keys: list[bytes]) -> dict[str, Any]:
+    """Rooms, levels and keys, where cells are made from such knowledge."""
+    if not isinstance(cells, str) or cells.partition(":")[0] not in DOMAIN_CELLS.values():
+        return {}
+    function = make_cells(cells)
+    if not isinstance(function, (MontezumaCells, PitfallCells)):
+        return {}
+    told = [function.describe(key) for key in keys]
+    rooms = {(one.get("level", 0), one["room"]) for one in told}
+    found = {"rooms": len(rooms)}
+    if "keys" in told[0]:
+        found["levels"] = 1 + max(level for level, _ in rooms)
+        found["most_keys"] = max(len(one["keys"]) for one in told)
     return found
 
 
