@@ -7,14 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import goexplore
+from goexplore.cells import Fitting
+from goexplore.envs import EnvSpec
 from goexplore.errors import GoExploreError, InputError
-from goexplore.runs import RunFolder, read_newest_checkpoint
+from goexplore.exploration import ExplorationConfig
+from goexplore.runs import Budget, RunConfig, RunFolder, read_newest_checkpoint
 from tests.conftest import last_json
 
 MAZE = "goexplore/KeyDoorMaze-v0"
@@ -282,11 +286,13 @@ def test_killed_at_random_moments_and_resumed_gives_the_same_archive(tmp_path, c
     resumed = ["explore", env, *settings, "--out", out, "--workers", "2", "--checkpoint-seconds", "0"]
     for _ in range(kills):
         process = start_process(*resumed)
-        time.sleep(1.0 + generator.random() * 0.8)
+        deadline = time.monotonic() + 60  # however busy the machine is, there is something to resume
+        while not (tmp_path / "killed" / "config.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5 + generator.random() * 1.3)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        if (tmp_path / "killed" / "config.json").exists():
-            resumed = ["resume", out, "--workers", generator.choice("124"), "--checkpoint-seconds", "0"]
+        resumed = ["resume", out, "--workers", generator.choice("124"), "--checkpoint-seconds", "0"]
     final = last_json(cli("resume", out, "--json"))
     assert final["archive_digest"] == reference["archive_digest"]
     assert last_json(cli("inspect", out, "--json"))["archive_digest"] == reference["archive_digest"]
@@ -382,3 +388,13 @@ def test_a_strangers_snapshots_are_never_unpickled(tmp_path):
     resumed = goexplore.resume(result.run, frames=4000, workers=1, progress=False)
     assert not marker.exists()
     assert resumed.archive_digest == run(tmp_path / "whole", env="goexplore/Chain-v0").archive_digest
+
+
+def test_a_setting_that_a_later_version_adds_orphans_no_run():
+    """Identity tells runs apart by what differs from the defaults; the digest is pinned to notice a change."""
+    config = RunConfig(EnvSpec("goexplore/KeyDoorMaze-v0"), "observation", ExplorationConfig(batch_size=7), seed=3)
+    assert config.identity() == replace(config, budget=Budget(frames=9)).identity()
+    assert config.identity() != replace(config, exploration=ExplorationConfig(batch_size=8)).identity()
+    fitted = ExplorationConfig(batch_size=7, fitting=Fitting(growth=3))
+    assert config.identity() != replace(config, exploration=fitted).identity()
+    assert config.identity() == "8de9a88a3d6624d99f0c397740cdb72c"

@@ -111,6 +111,9 @@ class RunConfig:
     def identity(self) -> str:
         """A hash of everything but the budget: checkpoints carry it, so that none is taken for another run's."""
         told = {name: value for name, value in self.to_json().items() if name != "budget"}
+        # Settings at their defaults are left out, so that a later version may add one without orphaning this run.
+        told["exploration"] = _changed(told["exploration"], ExplorationConfig())
+        told["exploration"]["fitting"] = _changed(told["exploration"].get("fitting", {}), Fitting())
         return hashlib.blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
@@ -293,6 +296,10 @@ def provenance() -> dict[str, Any]:
         "platform": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count(),
     }
+
+
+def _changed(settings: dict[str, Any], defaults: Any) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value != getattr(defaults, name)}
 
 
 def _name_or_object(part: Any) -> Any:
