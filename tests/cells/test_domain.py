@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scripts.check_classifiers import walk
+from scripts.check_classifiers import PITFALL_ROOMS, walk
 
 from goexplore.cells import MontezumaCells, PitfallCells, domain_cells, make_cells
 from goexplore.envs import AtariEnv
@@ -39,16 +39,6 @@ def single_frames(game: str) -> AtariEnv:
     return AtariEnv(game, frame_skip=1, observation="palette")
 
 
-def pitfall_rooms() -> dict[int, int]:
-    """Number of each room, counted rightwards, by its byte: the game steps through them with a shift register."""
-    rooms, byte = {}, 196
-    for number in range(255):
-        rooms[byte] = number
-        bit = (byte >> 3 ^ byte >> 4 ^ byte >> 5 ^ byte >> 7) & 1
-        byte = (byte << 1 | bit) & 255
-    return rooms
-
-
 def test_montezuma_agrees_with_memory():
     env, cells = single_frames("montezuma_revenge"), MontezumaCells()
     steps = rooms = places = 0
@@ -66,7 +56,7 @@ def test_montezuma_agrees_with_memory():
 
 
 def test_pitfall_agrees_with_memory():
-    env, cells, numbers = single_frames("pitfall"), PitfallCells(), pitfall_rooms()
+    env, cells, numbers = single_frames("pitfall"), PitfallCells(), PITFALL_ROOMS
     steps = rooms = places = 0
     seen = set()
     for seed in range(8):

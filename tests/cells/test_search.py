@@ -100,7 +100,7 @@ def test_dynamic_cells_fit_and_switch(frames):
     keys = [cells.key(frame, None) for frame in frames]
     assert len(set(keys)) > 50
     assert [other.key_of_frame(frame) for frame in frames] == keys
-    assert "pixels" in cells.describe(fitted)
+    assert "pixels" in cells.in_words(fitted)
 
 
 def test_dynamic_cells_by_name():

@@ -26,8 +26,6 @@ from goexplore.report._statistics import mean_over_seeds
 from goexplore.report._style import Figures
 from tests.report.fakes import fake_run
 
-pytest.importorskip("matplotlib")
-
 MAZE = "goexplore/KeyDoorMaze-v0"
 
 OWN_CELLS = """
@@ -397,7 +395,6 @@ def test_the_command(maze, tmp_path, capsys):
 
 @pytest.mark.atari
 def test_atari_cells_are_shown_as_they_were(tmp_path):
-    pytest.importorskip("ale_py")
     run = goexplore.explore(
         "ALE/MontezumaRevenge-v5", frames=4000, preset="tiny", workers=1, progress=False, out=tmp_path / "run"
     ).run
@@ -409,3 +406,20 @@ def test_atari_cells_are_shown_as_they_were(tmp_path):
     assert (cells.picture(0) != cells.picture(len(cells.archive) - 1)).any()
     page = write_report([run], out=tmp_path / "report").page.read_text()
     assert "Montezuma Revenge" in page
+
+
+@pytest.mark.atari
+def test_cells_that_adapt_have_no_rooms(tmp_path):
+    """Their keys are hashes of small pictures: nothing to describe, and nothing to stumble over."""
+    run = goexplore.explore(
+        "ALE/Freeway-v5",
+        cells="dynamic:4x4x4",
+        frames=4_000,
+        workers=1,
+        progress=False,
+        preset="tiny",
+        out=tmp_path / "r",
+    )
+    result = write_report([run.run], out=tmp_path / "report")
+    assert result.runs == 1
+    assert "cannot" not in (tmp_path / "report" / "index.html").read_text()

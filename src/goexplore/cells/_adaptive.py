@@ -135,7 +135,7 @@ class AdaptiveCells(CellFunction):
         """Switches to a representation that `fit` returned, perhaps in another process."""
 
     @abstractmethod
-    def describe(self, representation: bytes) -> str:
+    def in_words(self, representation: bytes) -> str:
         """Says it in a few words, for people."""
 
     def key(self, observation: Any, env: Any) -> bytes:

@@ -61,7 +61,7 @@ class DynamicDownscale(AdaptiveCells):
         self._downscale = Downscale(*_unpacked(representation)) if representation else None
         self.representation = representation
 
-    def describe(self, representation: bytes) -> str:
+    def in_words(self, representation: bytes) -> str:
         """5 x 4 pixels, 59 levels."""
         if not representation:
             return "one cell for everything"

@@ -184,7 +184,7 @@ class Inspect:
         from goexplore.demos import inspect_run
 
         with Console(stderr=True).status("reading and replaying ..."):
-            found = inspect_run(self.run_folder, verify=self.verify, seed=self.seed, trust=self.trust, warn=_warn)
+            found = inspect_run(self.run_folder, verify=self.verify, seed=self.seed, trust=self.trust, warn=warn)
         emit(
             found,
             as_json=self.json,
@@ -230,7 +230,7 @@ class Render:
                 speed=self.speed,
                 every=self.every,
                 trust=self.trust,
-                warn=_warn,
+                warn=warn,
             )
         emit(result, as_json=self.json, title="replayed and verified")
         return 0
@@ -329,7 +329,7 @@ class Bench:
                 rounds=3 if self.rounds is None else self.rounds,
                 workers=self.workers,
                 seed=self.seed,
-                say=_warn,
+                say=warn,
             )
         else:
             result = bench_explore(
@@ -341,7 +341,7 @@ class Bench:
                 seconds=self.seconds,
                 large_archive=self.large_archive,
                 seed=self.seed,
-                say=_warn,
+                say=warn,
             )
         emit(result, as_json=self.json, title=f"bench {self.what}")
         return 0
@@ -364,7 +364,7 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
 def _finish(result: Any, *, as_json: bool) -> int:
     interrupted = result.stopped_by == "interrupt"
     if interrupted:
-        _warn(f"stopped and saved; go on with: {result.resume_command or 'goexplore.resume(...)'}")
+        warn(f"stopped and saved; go on with: {result.resume_command or 'goexplore.resume(...)'}")
     shown = dataclasses.asdict(result)
     if not as_json:
         del shown["resume_command"]  # it is among the next commands
@@ -384,5 +384,6 @@ def _trust(command: str) -> str:
     return " --trust" if "--trust" in command else ""
 
 
-def _warn(message: str) -> None:
+def warn(message: str) -> None:
+    """Prints a line on standard error."""
     print(message, file=sys.stderr, flush=True)

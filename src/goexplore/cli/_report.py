@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import tyro
 from rich.console import Console
 
+from goexplore.cli._commands import Json, warn
 from goexplore.cli._output import emit
-
-Json = Annotated[bool, tyro.conf.arg(name="json")]
 
 
 @dataclass
@@ -39,14 +36,10 @@ class Report:
         from goexplore.report import write_report
 
         with Console(stderr=True).status("reading and drawing ..."):
-            result = write_report(self.runs, out=self.out, title=self.title, trust=self.trust, warn=_warn)
+            result = write_report(self.runs, out=self.out, title=self.title, trust=self.trust, warn=warn)
         if self.json:
             emit(result, as_json=True)
         else:
             told = {"page": result.page, "runs": result.runs, "games": result.games, "figures": len(result.figures)}
             emit(told, as_json=False, title="report")
         return 0
-
-
-def _warn(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)

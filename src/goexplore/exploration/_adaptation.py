@@ -77,7 +77,7 @@ class Adaptation:
         self._cells.use(representation)
         keys = [self._cells.key_of_frame(self.codec.decode(frame)) for frame in archive.former.frames]
         archive.change_representation(representation, keys, add_counters=self._add_counters)
-        refit = Refit(representation, self._cells.describe(representation), len(self._sample), before, len(archive))
+        refit = Refit(representation, self._cells.in_words(representation), len(self._sample), before, len(archive))
         self._fitted_at = steps
         if self._fitting.clear_sample:
             self._sample.clear()

@@ -160,11 +160,7 @@ def _restored(env: RestorableEnv, codec: SnapshotCodec, snapshot: bytes) -> Pict
     if not isinstance(env, AtariEnv):
         return env.render()
     # The emulator's own screen is stale after a restore; the snapshot carries the frame.
-    to_rgb = getattr(env, "to_rgb", None)
-    if to_rgb is not None:
-        return np.array(to_rgb(observation), np.uint8)
-    frame = np.array(observation, np.uint8)
-    if frame.ndim == 1:
-        env.step(0)  # memory only: the next screen is the nearest there is
+    if env.observation_kind == "ram":
+        env.step(0)  # the next screen is the nearest there is
         return env.render()
-    return frame if frame.ndim == 3 else frame[:, :, None].repeat(3, axis=2)
+    return env.to_rgb(observation)

@@ -10,17 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goexplore.cells import PYRAMID
 from goexplore.report._pictures import RoomCell
 from goexplore.report._style import BETWEEN, Drawn, Figures, drawing, millions, thousands_separated
 
 GAP = 5
 DIMMED = 0.45
-PYRAMID = {
-    room: (row, 3 - row + room - first)
-    for row, first in enumerate((0, 3, 8, 15))
-    for room in range(first, first + 3 + 2 * row)
-}
-"""Row and column of each of the 24 rooms of a level of Montezuma's Revenge."""
 PITFALL_ROOMS, PITFALL_COLUMNS = 255, 15
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from goexplore.archive import START, Archive, FrameCodec, Selector, SnapshotCodec
-from goexplore.cells import AdaptiveCells, CellFunction, domain_cells, make_cells
+from goexplore.cells import DOMAIN_CELLS, AdaptiveCells, CellFunction, domain_cells, make_cells
 from goexplore.envs import (
     KNOWN_BROKEN_ROUND_TRIPS,
     AtariEnv,
@@ -280,7 +280,7 @@ def set_up(spec: EnvSpec, cells: str | CellFunction | Callable[..., Any] | None,
     preset_config(preset, cells=name)
     if game is not None:
         kwargs = atari_settings(preset, cells=name, game=game)
-        if name.partition(":")[0] in ("montezuma", "pitfall"):
+        if name.partition(":")[0] in DOMAIN_CELLS.values():
             kwargs["observation"] = "palette"
         spec = replace(spec, kwargs=kwargs | spec.kwargs)
     return chosen, spec

@@ -79,6 +79,8 @@ class Session:
         self._seconds_before, self._started = seconds_before, time.monotonic()
         self._first_frames, self._live_steps = loop.frames, 0
         self._fitting_text, self._fitting_seconds = "", 0.0
+        if loop.adaptation is not None:
+            loop.adaptation.on_progress = self._on_fitting
         self._best_score = loop.archive.best().score
 
     def drive(self, executor: Executor) -> RunResult:
@@ -124,18 +126,17 @@ class Session:
 
     def _adapt(self, executor: Executor) -> Refit | None:
         """Fits the cells again if that is due, and tells the workers."""
-        if self._loop.adaptation is None or self._loop.in_flight or not self._loop.adaptation_due:
-            return None
         started = time.monotonic()
-        self._loop.adaptation.on_progress = self._on_fitting
         refit = self._loop.adapt()
-        if refit is not None:
-            executor.publish(self._loop.news())
-            self._display.say(
-                f"cells fitted to {refit.sampled:,} frames in {time.monotonic() - started:.0f} s: {refit.description};"
-                f" {refit.cells_before:,} cells became {refit.cells_after:,}"
-            )
-        self._fitting_seconds += time.monotonic() - started
+        if refit is None:
+            return None
+        executor.publish(self._loop.news())
+        seconds = time.monotonic() - started
+        self._display.say(
+            f"cells fitted to {refit.sampled:,} frames in {seconds:.0f} s: {refit.description};"
+            f" {refit.cells_before:,} cells became {refit.cells_after:,}"
+        )
+        self._fitting_seconds += seconds
         self._fitting_text = ""
         return refit
 
