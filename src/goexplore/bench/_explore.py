@@ -5,7 +5,6 @@ Everything that is compared is measured in turns within one run, because the mac
 
 from __future__ import annotations
 
-import copy
 import math
 import statistics
 import tempfile
@@ -17,16 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from goexplore.archive import SnapshotCodec
+from goexplore.bench._breakdown import breakdown
 from goexplore.bench._compare import compare
+from goexplore.bench._engine import Engine
 from goexplore.bench._memory import release_free_memory, resident_bytes
 from goexplore.bench._raw import RawSimulators
 from goexplore.cells import Fitting
 from goexplore.envs import RestorableEnv, env_spec, make_env, resolved
 from goexplore.errors import InputError
-from goexplore.executors import ProcessExecutor, available_cores
-from goexplore.exploration import ExplorationLoop, Roller, preset_config
-from goexplore.runs import CHECKPOINT_SECONDS, RunConfig, default_cells, set_up, start, write_checkpoint
+from goexplore.executors import available_cores
+from goexplore.exploration import ExplorationLoop, preset_config
+from goexplore.runs import CHECKPOINT_SECONDS, RunConfig, default_cells, set_up, write_checkpoint
 
 WARM_UP_ITERATIONS = 8
 SMALL_ARCHIVE = 500
@@ -34,7 +34,6 @@ FINE_CELLS = "downscale:16x21x8"
 """Cells fine enough that a minute of exploring a picture finds tens of thousands."""
 MEMORY_SEARCH_CELLS = 20_000
 MEMORY_SEARCH_SECONDS = 180.0
-BREAKDOWN_TASKS = 40
 HORIZON_STEPS = 5_000_000
 FULL_SAMPLE_PROBABILITY = 0.2
 FULL_SAMPLE_ITERATIONS = 40
@@ -136,7 +135,7 @@ def bench_explore(
         more_cells = min(MEMORY_SEARCH_CELLS, large_archive)
         memory = _memory_per_cell(replace(config, cells=FINE_CELLS), env, workers, more_cells)
     say("warming up ...")
-    engine = _Engine(config, env, workers)
+    engine = Engine(config, env, workers)
     for _ in range(WARM_UP_ITERATIONS):
         engine.iterate()
     fit_seconds = None
@@ -144,18 +143,18 @@ def bench_explore(
         say("fitting cells to a full sample ...")
         saved, fit_seconds = _fitted(config, env, workers)
         engine.close()
-        engine = _Engine(config, env, workers, saved=saved)
+        engine = Engine(config, env, workers, saved=saved)
         engine.iterate()
     say("where a worker's time goes ...")
-    shares = _breakdown(engine)
+    shares = breakdown(engine)
     raw = RawSimulators(config.env, workers)
     to_raw = compare(("bare", raw), ("engine", engine), rounds=rounds, seconds=seconds, say=say)
     raw.close()
     saved = engine.loop.save()
     engine.close()
 
-    small = _Engine(config, env, workers, saved=saved, padded_to=SMALL_ARCHIVE)
-    large = _Engine(config, env, workers, saved=saved, padded_to=large_archive)
+    small = Engine(config, env, workers, saved=saved, padded_to=SMALL_ARCHIVE)
+    large = Engine(config, env, workers, saved=saved, padded_to=large_archive)
     small.iterate()  # the first message carries the whole archive; a long run pays for that once
     large.iterate()
     large.forget_timings()
@@ -197,82 +196,10 @@ def bench_explore(
     )
 
 
-class _Engine:
-    """A loop and its worker processes, with a stopwatch on what the main process does."""
-
-    def __init__(
-        self,
-        config: RunConfig,
-        env: RestorableEnv,
-        workers: int,
-        *,
-        saved: dict[str, Any] | None = None,
-        padded_to: int = 0,
-    ) -> None:
-        self.loop, self.codec = start(config, env)
-        if saved is not None:
-            self.loop.restore(saved)
-            _pad(self.loop, self.codec, padded_to)
-        self.spec = config.worker_spec(self.loop, self.codec)
-        self.executor = ProcessExecutor(workers)
-        self.executor.open(self.spec, self.loop.everything)
-        self.forget_timings()
-
-    def forget_timings(self) -> None:
-        self.select_seconds = self.merge_seconds = self.process_seconds = 0.0
-        self.timed_steps = 0
-
-    def iterate(self) -> int:
-        started, processor = time.perf_counter(), time.process_time()
-        tasks = self.loop.ask()
-        self.select_seconds += time.perf_counter() - started
-        self.executor.submit(tasks)
-        results = self.executor.collect()
-        started = time.perf_counter()
-        summary = self.loop.tell(results)
-        self.merge_seconds += time.perf_counter() - started
-        self.executor.publish(self.loop.news())
-        self.process_seconds += time.process_time() - processor
-        self.timed_steps += summary.steps
-        return summary.steps
-
-    def steps_per_second(self, seconds: float) -> float:
-        started, steps = time.perf_counter(), 0
-        while time.perf_counter() - started < seconds:
-            steps += self.iterate()
-        return steps / (time.perf_counter() - started)
-
-    def close(self) -> None:
-        self.executor.close()
-
-
-def _pad(loop: ExplorationLoop, codec: SnapshotCodec, size: int) -> None:
-    """Copies real cells under longer keys until there are `size`.
-
-    Selection then returns to the same states as before, and rollouts from there are as likely to find
-    something: the size of the archive is all that differs.
-    """
-    archive, real = loop.archive, len(loop.archive)
-    for row in range(real, size):
-        source = row % real
-        snapshot, frame = archive.snapshots[source], archive.frames[source]
-        archive.add(
-            archive.keys[source] + row.to_bytes(4, "little"),
-            score=float(archive.table["score"][source]),
-            length=int(archive.table["length"][source]),
-            trajectory=archive.trajectory(source),
-            snapshot=None if snapshot is None else codec.encode(*codec.decode(snapshot)),
-            iteration=0,
-            frame=None if frame is None else bytes(bytearray(frame)),
-        )
-        for counter in ("chosen", "seen", "steps"):
-            archive.table[counter][row] = archive.table[counter][source]
-
-
 def _fitted(config: RunConfig, env: RestorableEnv, workers: int) -> tuple[dict[str, Any], float]:
     """A search whose sample is full, fitted to it; and the seconds that took."""
     fitting = replace(config.exploration.fitting, sample_probability=FULL_SAMPLE_PROBABILITY)
-    engine = _Engine(replace(config, exploration=replace(config.exploration, fitting=fitting)), env, workers)
+    engine = Engine(replace(config, exploration=replace(config.exploration, fitting=fitting)), env, workers)
     adaptation = engine.loop.adaptation
     if adaptation is None:
         raise ValueError("these cells do not adapt")
@@ -299,7 +226,7 @@ def _fits_within(fitting: Fitting, horizon: int) -> int:
 
 def _memory_per_cell(config: RunConfig, env: RestorableEnv, workers: int, more_cells: int) -> tuple[float, float, int]:
     """Bytes that the main process and one worker grow by for each cell of a real search."""
-    engine = _Engine(config, env, workers)
+    engine = Engine(config, env, workers)
     try:
         engine.iterate()
         before = _resident(engine)
@@ -315,7 +242,7 @@ def _memory_per_cell(config: RunConfig, env: RestorableEnv, workers: int, more_c
     return round(main, 1), round(worker, 1), grown
 
 
-def _resident(engine: _Engine) -> tuple[int, int]:
+def _resident(engine: Engine) -> tuple[int, int]:
     release_free_memory()
     return resident_bytes(), resident_bytes(engine.executor.worker_pids()[0])
 
@@ -328,58 +255,6 @@ def _checkpoint_seconds(loop: ExplorationLoop) -> float:
             write_checkpoint(Path(folder), loop.iteration, loop.save())
             times.append(time.perf_counter() - started)
     return statistics.median(times)
-
-
-def _breakdown(engine: _Engine) -> dict[str, float]:
-    """Runs some tasks in this process with a stopwatch on every part of a rollout."""
-    roller = Roller(engine.spec)
-    roller.learn(engine.loop.everything())
-    clock = _Stopwatch()
-    env = roller._env
-    clock.watch(env, "step", "step")
-    clock.watch(roller, "_snapshot", "snapshot")
-    clock.watch(roller, "_return_to", "return")
-    clock.watch(roller._cells, "key", "key")
-    if hasattr(env, "_read"):
-        clock.watch(env, "_read", "observation")
-    tasks = copy.deepcopy(engine.loop).ask()[:BREAKDOWN_TASKS]  # the measured loop must not skip a batch
-    for task in tasks[:4]:
-        roller.run(task)
-    clock.seconds.clear()
-    started = time.perf_counter()
-    for task in tasks:
-        roller.run(task)
-    total = time.perf_counter() - started
-    share = {name: spent / total for name, spent in clock.seconds.items()}
-    observation = share.get("observation", 0.0)
-    shares = {
-        "emulator_share": share["step"] - observation,
-        "observation_share": observation,
-        "cell_key_share": share["key"],
-        "snapshot_share": share.get("snapshot", 0.0),
-        "return_share": share["return"],
-    }
-    shares["bookkeeping_share"] = 1.0 - sum(shares.values())
-    return {name: round(value, 4) for name, value in shares.items()}
-
-
-class _Stopwatch:
-    """Replaces methods of objects by timed ones."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    def watch(self, owner: Any, method: str, name: str) -> None:
-        original = getattr(owner, method)
-
-        def timed(*arguments: Any) -> Any:
-            started = time.perf_counter()
-            try:
-                return original(*arguments)
-            finally:
-                self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
-
-        setattr(owner, method, timed)
 
 
 def _is_gray_picture(env: RestorableEnv) -> bool:
