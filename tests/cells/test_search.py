@@ -140,3 +140,30 @@ def test_when_a_fit_is_due():
     growing = Fitting(first_steps=100, growth=2.0, least_frames=10)
     assert not growing.due(steps=200, fitted_at=100, cells=5, sampled=10)
     assert growing.due(steps=201, fitted_at=100, cells=5, sampled=10)
+
+
+def test_proposals_near_the_few_best_stay_near_them(frames, monkeypatch):
+    """Half a step either way or a few fifths, and never out of range."""
+    tried = []
+    sample = Sample(frames)
+    monkeypatch.setattr(sample, "counts", lambda *size, give_up_above: tried.append(size) or np.array([1] * len(tried)))
+    search(sample, np.random.default_rng(0), proposals=200, near_best=1.0, target_share=1.0)
+    for number in range(20, 200):
+        # Every proposal is better than the last here, so that the few best are the latest eight.
+        nearest = min(
+            max(abs(mine - other) / (1 + other) for mine, other in zip(tried[number], one, strict=True))
+            for one in tried[number - 8 : number]
+        )
+        assert nearest < 1.2
+    width, height, depth = np.array(tried).T
+    assert width.min() >= 1
+    assert width.max() <= 32
+    assert height.max() <= 42
+    assert depth.max() <= 255
+
+
+def test_a_search_near_the_few_best_is_as_good(frames):
+    sample = Sample(frames)
+    wide = [search(sample, np.random.default_rng(seed), proposals=150).score for seed in range(8)]
+    near = [search(sample, np.random.default_rng(seed), proposals=150, near_best=0.5).score for seed in range(8)]
+    assert np.mean(near) > np.mean(wide) - 0.01

@@ -31,6 +31,7 @@ class CellsBenchmark:
     env: str
     frames: int
     proposals: int
+    near_best: float
     search_seconds: float
     """Median over seeds; integrating the frames included."""
     search_seconds_each: tuple[float, ...]
@@ -51,6 +52,7 @@ def bench_cells(
     sample: Path | None = None,
     frames: int = 10_000,
     proposals: int = 3_000,
+    near_best: float = 0.5,
     rounds: int = 3,
     workers: int | None = None,
     seed: int = 0,
@@ -63,6 +65,7 @@ def bench_cells(
         sample: a file of frames; made if it is not there.
         frames: frames in the sample.
         proposals: representations that a search tries.
+        near_best: share of proposals drawn close to one of the few best.
         rounds: searches, each with a seed of its own.
         workers: processes that gather frames; None takes one for each core.
         seed: the first seed.
@@ -70,6 +73,8 @@ def bench_cells(
     """
     if frames < 2 or proposals < 1 or rounds < 1:
         raise InputError(f"frames {frames}, proposals {proposals}, rounds {rounds}: expected at least 2, 1 and 1")
+    if not 0 <= near_best <= 1:
+        raise InputError(f"near_best {near_best}: expected 0 to 1")
     pictures = _read(sample) if sample is not None and sample.exists() else None
     if pictures is None:
         say(f"gathering {frames:,} frames of {env_id} ...")
@@ -80,17 +85,20 @@ def bench_cells(
     times, found = [], []
     for number in range(rounds):
         started = time.perf_counter()
-        found.append(search(Sample(pictures), np.random.default_rng(seed + number), proposals=proposals))
+        rng = np.random.default_rng(seed + number)
+        found.append(search(Sample(pictures), rng, proposals=proposals, near_best=near_best))
         times.append(round(time.perf_counter() - started, 2))
         say(f"{times[-1]:.1f} s: {found[-1]}")
     say(f"a search {FRACTION} times as long ...")
-    long = search(Sample(pictures), np.random.default_rng(seed), proposals=FRACTION * proposals)
+    rng = np.random.default_rng(seed)
+    long = search(Sample(pictures), rng, proposals=FRACTION * proposals, near_best=near_best)
     say(str(long))
     scores = [one.score for one in found]
     return CellsBenchmark(
         env=env_id,
         frames=len(pictures),
         proposals=proposals,
+        near_best=near_best,
         search_seconds=float(np.median(times)),
         search_seconds_each=tuple(times),
         score=round(float(np.median(scores)), 4),

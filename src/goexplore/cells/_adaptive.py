@@ -56,6 +56,10 @@ class Fitting:
     full_size: bool = True
     """Whether a proposal may have the frame's own width or height, and a depth of 1. Paper: yes; the authors'
     code: no."""
+    near_best: float = 0.0
+    """Share of proposals drawn close to one of the eight best so far. The objective has many local maxima, and a
+    search of a given length comes closer to the best of them so (docs/measurements.md). Paper: 0, all are drawn
+    from wide distributions around the best alone."""
 
     def __post_init__(self) -> None:
         least = {
@@ -75,6 +79,8 @@ class Fitting:
             raise InputError(f"fitting sample_probability {self.sample_probability}: expected above 0 and at most 1")
         if not 0 < self.target_share <= 1:
             raise InputError(f"fitting target_share {self.target_share}: expected above 0 and at most 1")
+        if not 0 <= self.near_best <= 1:
+            raise InputError(f"fitting near_best {self.near_best}: expected 0 to 1")
         if self.growth is not None and self.growth <= 1:
             raise InputError(f"fitting growth {self.growth}: expected more than 1, or none")
         if self.least_frames > self.sample_frames:

@@ -52,6 +52,7 @@ class DynamicDownscale(AdaptiveCells):
             target_share=fitting.target_share,
             mean_offset=fitting.mean_offset,
             full_size=fitting.full_size,
+            near_best=fitting.near_best,
             progress=progress,
         )
         return _packed(found.width, found.height, found.depth)

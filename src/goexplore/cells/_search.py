@@ -33,6 +33,8 @@ CHUNK = 128
 """Frames integrated together."""
 STAGES = (0.05, 0.25, 1.0)
 """Shares of the sample after which a proposal may be given up."""
+FEW, NEAR_SPREAD = 8, 0.2
+"""How many of the best `near_best` chooses from, and how far from one a proposal lies: about a fifth of each value."""
 REDRAWS = 1_000
 """Draws without anything new after which a search ends early: a tiny frame has few representations."""
 
@@ -179,6 +181,7 @@ def search(
     target_share: float = 0.125,
     mean_offset: int = 0,
     full_size: bool = True,
+    near_best: float = 0.0,
     progress: Callable[[float, str], None] = lambda done, text: None,
 ) -> Downscaling:
     """Searches for the downscaling with the best objective.
@@ -190,6 +193,7 @@ def search(
         target_share: T as a share of the sample's frames.
         mean_offset: added to the mean of the proposals of width and height.
         full_size: allow the frame's own width and height, and depth 1.
+        near_best: share of proposals drawn close to one of the few best, rather than around the best alone.
         progress: told now and then the share done, and the best so far.
     """
     target = target_share * len(sample)
@@ -198,6 +202,7 @@ def search(
     proposal = tuple(int(rng.integers(low, high + 1)) for low, high in zip(lowest, highest, strict=True))
     tried = {proposal}
     best, best_score, best_cells = proposal, -math.inf, 0
+    few_best: list[tuple[float, tuple[int, ...]]] = []
     for number in range(1, proposals + 1):
         # Past this many cells even a perfectly even spread would score less than the best.
         give_up_above = target / best_score**2 if best_score > 0 else math.inf
@@ -205,6 +210,7 @@ def search(
         score = objective(counts, target) if len(counts) <= give_up_above else -1.0
         if score >= best_score:
             best, best_score, best_cells = proposal, score, len(counts)
+        few_best = sorted([*few_best, (score, proposal)], reverse=True)[:FEW]
         if number % 50 == 0:
             progress(number / proposals, f"{best[0]} x {best[1]}, {best[2] + 1} levels, {best_cells:,} cells")
         means = (best[0] + mean_offset, best[1] + mean_offset, best[2])
@@ -213,6 +219,11 @@ def search(
                 _geometric(rng, max(mean, floor), low, high)
                 for mean, floor, low, high in zip(means, LOWEST_MEANS, lowest, highest, strict=True)
             )
+            if near_best and rng.random() < near_best:
+                proposal = tuple(
+                    min(max(low, round(value * rng.lognormal(sigma=NEAR_SPREAD)) + int(rng.integers(-1, 2))), high)
+                    for value, low, high in zip(_any(rng, few_best), lowest, highest, strict=True)
+                )
             if proposal not in tried:
                 break
         else:
@@ -220,6 +231,10 @@ def search(
         tried.add(proposal)
     width, height, depth = best
     return Downscaling(width, height, depth, score=best_score, cells=best_cells, frames=len(sample), proposals=number)
+
+
+def _any(rng: np.random.Generator, scored: list[tuple[float, tuple[int, ...]]]) -> tuple[int, ...]:
+    return scored[int(rng.integers(len(scored)))][1]
 
 
 def _geometric(rng: np.random.Generator, mean: float, low: int, high: int) -> int:

@@ -310,6 +310,8 @@ class Bench:
     """cells: frames in the sample."""
     proposals: int = 3_000
     """cells: representations that a search tries."""
+    near_best: float = 0.5
+    """cells: share of proposals close to one of the few best (laptop: 0.5, paper: 0)."""
     seed: int = 0
     """Seed."""
     json: Json = False
@@ -326,6 +328,7 @@ class Bench:
                 sample=self.sample,
                 frames=self.sample_frames,
                 proposals=self.proposals,
+                near_best=self.near_best,
                 rounds=3 if self.rounds is None else self.rounds,
                 workers=self.workers,
                 seed=self.seed,

@@ -4,7 +4,7 @@ from goexplore.exploration._adaptation import Adaptation, Refit
 from goexplore.exploration._config import ExplorationConfig
 from goexplore.exploration._explorers import Explorer, RandomExplorer, make_explorer
 from goexplore.exploration._loop import BatchSummary, ExplorationLoop
-from goexplore.exploration._presets import PRESETS, SET_UPS, Preset, atari_settings, preset_config
+from goexplore.exploration._presets import PRESETS, SET_UPS, Preset, atari_cells, atari_settings, preset_config
 from goexplore.exploration._rollout import Roller, WorkerSpec, cell_key, start_episode, state_digest
 from goexplore.exploration._tasks import Candidate, End, KnownCells, RolloutResult, Task, Update
 
@@ -27,6 +27,7 @@ __all__ = [
     "Task",
     "Update",
     "WorkerSpec",
+    "atari_cells",
     "atari_settings",
     "cell_key",
     "make_explorer",

@@ -17,10 +17,13 @@ from goexplore.exploration._config import ExplorationConfig
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Settings of the search, and arguments of `AtariEnv` that go with them."""
+    """Settings of the search, and what goes with them on Atari."""
 
     exploration: ExplorationConfig
     atari: dict[str, Any] = field(default_factory=dict)
+    """Arguments of `AtariEnv`."""
+    atari_cells: str = "dynamic"
+    """The cells, if none are named."""
 
 
 PAPER = ExplorationConfig()
@@ -42,6 +45,7 @@ LAPTOP = ExplorationConfig(
         least_frames=500,
         sample_frames=5_000,
         proposals=1_000,
+        near_best=0.5,
     ),
 )
 TINY = ExplorationConfig(
@@ -59,8 +63,9 @@ PRESETS: dict[str, Preset] = {
     "original-code": Preset(ORIGINAL, NO_ROLLOVER_GUARD),
     # Ending at the first life lost keeps a small search out of the many states that differ in lives alone
     # (docs/measurements.md).
-    "laptop": Preset(LAPTOP, UNTIL_FIRST_DEATH),
-    "tiny": Preset(TINY),
+    # A first representation that is good enough in most games, until there is a sample to fit to.
+    "laptop": Preset(LAPTOP, UNTIL_FIRST_DEATH, atari_cells="dynamic:11x8x8"),
+    "tiny": Preset(TINY, atari_cells="downscale:11x8x8"),
 }
 """`paper`: as published. `original-code`: as the authors' scripts ran. `laptop`: a few cores. `tiny`: tests."""
 
@@ -109,6 +114,11 @@ def preset_config(preset: str, /, *, cells: str = "", **changes: Any) -> Explora
 def atari_settings(preset: str, *, cells: str = "", game: str | None = None) -> dict[str, Any]:
     """Returns the arguments of `AtariEnv` that go with a preset."""
     return _preset(preset, cells).atari | GAME_SETTINGS.get((preset, game or ""), {})
+
+
+def atari_cells(preset: str) -> str:
+    """Returns the cells that a preset takes on Atari if none are named."""
+    return _preset(preset, "").atari_cells
 
 
 def _preset(name: str, cells: str) -> Preset:

@@ -34,6 +34,7 @@ from goexplore.exploration import (
     ExplorationConfig,
     ExplorationLoop,
     Explorer,
+    atari_cells,
     atari_settings,
     preset_config,
     start_episode,
@@ -72,7 +73,8 @@ def explore(
         env: a Gymnasium id, an Atari game, `package.module:name`, or a function that makes an environment.
         cells: what counts as one place: a name ("dynamic", "downscale:11x8x8", "domain", "observation",
             "ram:room=3,x=42/8", `package.module:name`), a function of (observation) or (observation, env), or a
-            CellFunction. None takes downscaled frames for pictures and the observation itself for whole numbers.
+            CellFunction. None takes what the preset has for Atari (downscaled frames that adapt themselves),
+            downscaled frames for other pictures, and the observation itself for whole numbers.
         frames: stop after this many raw frames (2,000,000 when no budget is given).
         minutes: stop after this many minutes.
         until_score: stop once a score of at least this is reached.
@@ -99,7 +101,9 @@ def explore(
     spec = env_spec(env, kwargs=env_kwargs or {}, reset_seed=reset_seed, return_method=return_method)
     chosen, spec = set_up(spec, cells, preset)
     made = make_env(spec)
-    chosen = default_cells(made, preset) if chosen is None else chosen
+    if chosen is None:
+        is_gray_atari = isinstance(made, AtariEnv) and made.observation_kind == "gray"
+        chosen = atari_cells(preset) if is_gray_atari else default_cells(made)
     config = RunConfig(
         env=resolved(spec, made),
         cells=chosen,
@@ -286,17 +290,15 @@ def set_up(spec: EnvSpec, cells: str | CellFunction | Callable[..., Any] | None,
     return chosen, spec
 
 
-def default_cells(env: RestorableEnv, preset: str = "laptop") -> str:
+def default_cells(env: RestorableEnv) -> str:
     """Downscaled frames for pictures, the observation itself for whole numbers.
-
-    The paper's downscaling adapts itself on Atari.
 
     Raises:
         InputError: the observation is neither.
     """
     observation = env.reset()
     if isinstance(observation, np.ndarray) and observation.dtype == np.uint8 and observation.ndim >= 2:
-        return "dynamic" if isinstance(env, AtariEnv) and preset in ("paper", "original-code") else "downscale:11x8x8"
+        return "downscale:11x8x8"
     if isinstance(observation, (int, np.integer)) or (
         isinstance(observation, np.ndarray) and observation.dtype.kind in "iub"
     ):
