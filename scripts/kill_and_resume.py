@@ -2,9 +2,11 @@
 
 python scripts/kill_and_resume.py ALE/Freeway-v5 --frames 800000
 python scripts/kill_and_resume.py goexplore/KeyDoorMaze-v0 --frames 60000 --extra --preset tiny --batch-size 50
+python scripts/kill_and_resume.py ALE/Freeway-v5 --frames 400000 --in-fits --kills 10 --extra --fitting growth=1.2
 
 Runs with 1, 2 and 4 workers, then once more with the main process killed (SIGKILL) at random moments and
 resumed each time, then once with a worker process killed in mid-batch, and compares the archive digests.
+With --in-fits every kill strikes while the cells are being fitted.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import random
 import signal
 import subprocess
@@ -36,8 +39,9 @@ def digest(*arguments: str) -> str:
     return json.loads(finished.stdout.splitlines()[-1])["archive_digest"]
 
 
-def start(*arguments: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command(*arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def start(*arguments: str, log: Path | None = None) -> subprocess.Popen[bytes]:
+    with open(log or os.devnull, "wb") as errors:
+        return subprocess.Popen(command(*arguments), stdout=subprocess.DEVNULL, stderr=errors)
 
 
 def main() -> None:
@@ -45,6 +49,7 @@ def main() -> None:
     parser.add_argument("env")
     parser.add_argument("--frames", required=True)
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--in-fits", action="store_true", help="kill only while cells are being fitted")
     parser.add_argument("--seed", type=int, default=0, help="seed of the moments")
     parser.add_argument("--extra", nargs=argparse.REMAINDER, default=[], help="further options of explore")
     arguments = parser.parse_args()
@@ -66,17 +71,25 @@ def main() -> None:
 def _killed(explore: list[str], out: str, arguments: argparse.Namespace, seconds: float) -> str:
     moments = random.Random(arguments.seed)
     now = [*explore, "--out", out]
+    log = Path(out + ".log")
     for kill in range(arguments.kills):
-        process = start(*now, "--workers", moments.choice("124"), "--checkpoint-seconds", "0.3")
-        _wait_for_progress(process, Path(out, "metrics.jsonl"))
-        time.sleep(moments.random() * 1.5 * seconds / arguments.kills)
-        running = process.poll() is None
+        # Every second session goes through one fit and dies in the next: or the run would never get past the first.
+        fits_before = kill % 2 if arguments.in_fits else None
+        process = start(*now, "--workers", moments.choice("124"), "--checkpoint-seconds", "0.3", log=log)
+        if fits_before is None:
+            _wait_for_progress(process, Path(out, "metrics.jsonl"))
+            time.sleep(moments.random() * 1.5 * seconds / arguments.kills)
+        else:
+            _wait_for_fit(process, log, fits_before)
+            time.sleep(moments.random() * 0.3)
+        running = process.poll() is None and (fits_before is None or _is_fitting(log))
         process.send_signal(signal.SIGKILL)
         process.wait()
         if Path(out, "metrics.jsonl").exists():
             now = ["resume", out]
             iterations = len(Path(out, "metrics.jsonl").read_text().splitlines())
-            print(f"kill {kill + 1}: {'running' if running else 'FINISHED'}, {iterations} iterations", file=sys.stderr)
+            doing = "running" if fits_before is None else "in a fit"
+            print(f"kill {kill + 1}: {doing if running else 'TOO LATE'}, {iterations} iterations", file=sys.stderr)
     return digest("resume", out)
 
 
@@ -87,6 +100,17 @@ def _wait_for_progress(process: subprocess.Popen[bytes], metrics: Path) -> None:
         if time.time() - started > 60:
             return
         time.sleep(0.02)
+
+
+def _wait_for_fit(process: subprocess.Popen[bytes], log: Path, fits_before: int) -> None:
+    """Waits for the beginning of a fit, after some others of the same session."""
+    while process.poll() is None and not (_is_fitting(log) and log.read_text().count("\ncells fitted") == fits_before):
+        time.sleep(0.005)
+
+
+def _is_fitting(log: Path) -> bool:
+    said = [line for line in log.read_text().splitlines() if "fitting cells to" in line or "cells fitted to" in line]
+    return bool(said) and said[-1].startswith("fitting cells to")
 
 
 def _age(path: Path) -> float:

@@ -126,8 +126,10 @@ class Session:
 
     def _adapt(self, executor: Executor) -> Refit | None:
         """Fits the cells again if that is due, and tells the workers."""
-        started = time.monotonic()
-        refit = self._loop.adapt()
+        loop, started = self._loop, time.monotonic()
+        if loop.adaptation is not None and loop.adaptation_due and not loop.in_flight:
+            self._display.say(f"fitting cells to {loop.adaptation.sampled:,} frames ...")
+        refit = loop.adapt()
         if refit is None:
             return None
         executor.publish(self._loop.news())
