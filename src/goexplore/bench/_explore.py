@@ -30,6 +30,8 @@ from goexplore.runs import CHECKPOINT_SECONDS, RunConfig, default_cells, set_up,
 
 WARM_UP_ITERATIONS = 8
 SMALL_ARCHIVE = 500
+FIXED_CELLS_PRESET = "tiny"
+"""Whose cells are taken if none are named: fits depend on how long a run is."""
 FINE_CELLS = "downscale:16x21x8"
 """Cells fine enough that a minute of exploring a picture finds tens of thousands."""
 MEMORY_SEARCH_CELLS = 20_000
@@ -126,7 +128,7 @@ def bench_explore(
     workers = available_cores() if workers is None else workers
     chosen, spec = set_up(env_spec(env_id), cells, preset)
     env = make_env(spec)
-    chosen = default_cells(env) if chosen is None else chosen
+    chosen = default_cells(env, FIXED_CELLS_PRESET) if chosen is None else chosen
     config = RunConfig(resolved(spec, env), chosen, preset_config(preset, cells=chosen), seed)
 
     say("memory: a search with fine cells ...")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +12,7 @@ import tyro
 from rich.console import Console
 
 from goexplore.cli._output import emit
-from goexplore.errors import InputError
+from goexplore.cli._search_options import Preset, SearchOptions, parse_settings
 
 Json = Annotated[bool, tyro.conf.arg(name="json")]
 INTERRUPTED = 130
@@ -33,8 +32,8 @@ class Explore:
     cells: str | None = None
     """What counts as one place: dynamic[:WxHxD] (downscaled frames that adapt; starts as WxHxD), downscale[:WxHxD]
     (fixed), domain (what is known of Montezuma's Revenge or Pitfall, read from pixels), observation[:SIZE],
-    ram:NAME=BYTE[/SIZE],..., or package.module:name. Default: downscaled frames for pictures, the observation for
-    whole numbers."""
+    ram:NAME=BYTE[/SIZE],..., or package.module:name. Default: what the preset has for Atari (laptop:
+    dynamic:11x8x8), downscale for other pictures, observation for whole numbers."""
     frames: int | None = None
     """Stop after this many raw frames (2,000,000 when no budget is given). Batches are not cut short."""
     minutes: float | None = None
@@ -47,26 +46,10 @@ class Explore:
     """Worker processes. Default: one for each core."""
     out: Path | None = None
     """The run folder. Default: a new one under runs/."""
-    preset: Literal["laptop", "paper", "original-code", "tiny"] = "laptop"
-    """Where the settings below come from: laptop (a few cores), paper (as published), original-code (as the
+    preset: Preset = "laptop"
+    """Where the settings of the search come from: laptop (a few cores), paper (as published), original-code (as the
     authors' scripts ran) or tiny (tests). --print-config shows them."""
-    batch_size: int | None = None
-    """Cells selected in each iteration."""
-    explore_steps: int | None = None
-    """Agent steps explored from each selected cell."""
-    repeat_probability: float | None = None
-    """Probability of repeating the previous action."""
-    selector: str | None = None
-    """How cells are selected: seen, uniform, montezuma (with its domain cells), or package.module:name."""
-    explorer: str | None = None
-    """How to act after a return: random, pure-random, or package.module:name."""
-    reset_counters_on_improvement: bool | None = None
-    """Zero a cell's counters whenever it is found or improved."""
-    pipelined: bool | None = None
-    """Select the next batch before the last is merged; for many workers."""
-    fitting: tuple[str, ...] = ()
-    """When dynamic cells are fitted, and to what, as NAME=VALUE, for example every_steps=1000000 target_share=0.25.
-    --print-config shows all."""
+    search: SearchOptions = field(default_factory=SearchOptions)
     env_kwargs: tuple[str, ...] = ()
     """Settings of the environment as NAME=VALUE, for example end_on_life_loss=true frame_skip=4."""
     reset_seed: int = 0
@@ -86,18 +69,9 @@ class Explore:
         from goexplore.exploration import preset_config
         from goexplore.runs import explore, set_up
 
-        settings: dict[str, Any] = {
-            "batch_size": self.batch_size,
-            "explore_steps": self.explore_steps,
-            "repeat_probability": self.repeat_probability,
-            "reset_counters_on_improvement": self.reset_counters_on_improvement,
-            "pipelined": self.pipelined,
-            "fitting": parse_settings(self.fitting) or None,
-        }
         if self.print_config:
             cells, _ = set_up(EnvSpec(self.env_id), self.cells, self.preset)
-            settings |= {"selector": self.selector, "explorer": self.explorer}
-            chosen = preset_config(self.preset, cells=cells or "", **settings)
+            chosen = preset_config(self.preset, cells=cells or "", **self.search.settings())
             emit(chosen, as_json=self.json, title=f"preset {self.preset}")
             return 0
         result = explore(
@@ -110,13 +84,11 @@ class Explore:
             seed=self.seed,
             workers=self.workers,
             preset=self.preset,
-            selector=self.selector,
-            explorer=self.explorer,
             env_kwargs=parse_settings(self.env_kwargs),
             reset_seed=self.reset_seed,
             return_method=self.return_method,
             checkpoint_seconds=self.checkpoint_seconds,
-            **settings,
+            **self.search.settings(),
         )
         return _finish(result, as_json=self.json)
 
@@ -294,7 +266,7 @@ class Bench:
     """The environment."""
     cells: str | None = None
     """explore: the cell function. Default: fixed downscaled frames, or the observation."""
-    preset: Literal["laptop", "paper", "original-code", "tiny"] = "paper"
+    preset: Preset = "paper"
     """explore: settings of the search."""
     workers: int | None = None
     """Processes. Default: one for each core."""
@@ -348,20 +320,6 @@ class Bench:
             )
         emit(result, as_json=self.json, title=f"bench {self.what}")
         return 0
-
-
-def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """Turns NAME=VALUE words into keyword arguments; values are JSON where they can be, text otherwise."""
-    settings: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.isidentifier():
-            raise InputError(f"setting {pair!r} should look like name=value")
-        try:
-            settings[name] = json.loads(value)
-        except ValueError:
-            settings[name] = value
-    return settings
 
 
 def _finish(result: Any, *, as_json: bool) -> int:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import tyro
 from rich.console import Console
 from rich.table import Table
 
-from goexplore.cli._commands import INTERRUPTED, Json, parse_settings
+from goexplore.cli._commands import INTERRUPTED, Json
 from goexplore.cli._output import emit
+from goexplore.cli._search_options import Preset, SearchOptions, parse_settings
 
 if TYPE_CHECKING:
     from goexplore.sweeps import SweepResult
@@ -45,26 +46,11 @@ class Sweep:
     as many as there are cores gives the most frames a second."""
     out: Path = Path("runs/sweep")
     """Folder of the sweep."""
-    preset: Literal["laptop", "paper", "original-code", "tiny"] = "laptop"
+    preset: Preset = "laptop"
     """Settings of the search, as for explore. For scores to hold against the paper's: paper."""
     cells: str | None = None
     """What counts as one place, as for explore."""
-    batch_size: int | None = None
-    """Cells selected in each iteration."""
-    explore_steps: int | None = None
-    """Agent steps explored from each selected cell."""
-    repeat_probability: float | None = None
-    """Probability of repeating the previous action."""
-    selector: str | None = None
-    """How cells are selected: seen, uniform, or package.module:name."""
-    explorer: str | None = None
-    """How to act after a return: random, pure-random, or package.module:name."""
-    reset_counters_on_improvement: bool | None = None
-    """Zero a cell's counters whenever it is found or improved."""
-    pipelined: bool | None = None
-    """Select the next batch before the last is merged; for many workers."""
-    fitting: tuple[str, ...] = ()
-    """When dynamic cells are fitted, and to what, as NAME=VALUE; as for explore."""
+    search: SearchOptions = field(default_factory=SearchOptions)
     env_kwargs: tuple[str, ...] = ()
     """Settings of every environment as NAME=VALUE, for example end_on_life_loss=true."""
     random: bool = False
@@ -92,14 +78,7 @@ class Sweep:
             verify=not self.no_verify,
             random=self.random,
             checkpoint_seconds=self.checkpoint_seconds,
-            batch_size=self.batch_size,
-            explore_steps=self.explore_steps,
-            repeat_probability=self.repeat_probability,
-            selector=self.selector,
-            explorer=self.explorer,
-            reset_counters_on_improvement=self.reset_counters_on_improvement,
-            pipelined=self.pipelined,
-            fitting=parse_settings(self.fitting) or None,
+            **self.search.settings(),
         )
         if result.stopped_by == "interrupt":
             print("stopped and saved; go on with the same command", file=sys.stderr, flush=True)

@@ -3,9 +3,11 @@
 from goexplore.runs._checkpoints import NoCheckpointError, read_newest_checkpoint, write_checkpoint
 from goexplore.runs._files import read_json, write_atomically, write_json
 from goexplore.runs._folder import Budget, RunConfig, RunFolder, provenance, run_config
+from goexplore.runs._loading import load, peek, start
 from goexplore.runs._progress import Display, Status, clock, make_display, number
-from goexplore.runs._run import default_cells, explore, load, peek, resume, set_up, start
+from goexplore.runs._run import explore, resume
 from goexplore.runs._session import CHECKPOINT_SECONDS, RunResult
+from goexplore.runs._set_up import default_cells, set_up
 
 __all__ = [
     "CHECKPOINT_SECONDS",

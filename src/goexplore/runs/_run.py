@@ -12,38 +12,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from goexplore.archive import START, Archive, FrameCodec, Selector, SnapshotCodec
-from goexplore.cells import DOMAIN_CELLS, AdaptiveCells, CellFunction, domain_cells, make_cells
-from goexplore.envs import (
-    KNOWN_BROKEN_ROUND_TRIPS,
-    AtariEnv,
-    EnvSpec,
-    RestorableEnv,
-    SnapshotKind,
-    atari_game_of,
-    env_spec,
-    make_env,
-    resolved,
-)
+from goexplore.archive import Selector, SnapshotCodec
+from goexplore.cells import CellFunction
+from goexplore.envs import KNOWN_BROKEN_ROUND_TRIPS, AtariEnv, RestorableEnv, env_spec, make_env, resolved
 from goexplore.errors import GoExploreError, InputError
 from goexplore.executors import Executor, ProcessExecutor, SerialExecutor, available_cores
-from goexplore.exploration import (
-    Adaptation,
-    ExplorationConfig,
-    ExplorationLoop,
-    Explorer,
-    atari_cells,
-    atari_settings,
-    preset_config,
-    start_episode,
-)
+from goexplore.exploration import ExplorationLoop, Explorer, preset_config
 from goexplore.plugins import named
-from goexplore.runs._checkpoints import NoCheckpointError, read_newest_checkpoint
+from goexplore.runs._checkpoints import NoCheckpointError
 from goexplore.runs._folder import Budget, RunConfig, RunFolder, run_config
+from goexplore.runs._loading import load, start
 from goexplore.runs._progress import Display, make_display
 from goexplore.runs._session import CHECKPOINT_SECONDS, RunResult, Session
+from goexplore.runs._set_up import default_cells, set_up
 
 
 def explore(
@@ -101,9 +82,7 @@ def explore(
     spec = env_spec(env, kwargs=env_kwargs or {}, reset_seed=reset_seed, return_method=return_method)
     chosen, spec = set_up(spec, cells, preset)
     made = make_env(spec)
-    if chosen is None:
-        is_gray_atari = isinstance(made, AtariEnv) and made.observation_kind == "gray"
-        chosen = atari_cells(preset) if is_gray_atari else default_cells(made)
+    chosen = default_cells(made, preset) if chosen is None else chosen
     config = RunConfig(
         env=resolved(spec, made),
         cells=chosen,
@@ -178,135 +157,6 @@ def resume(
             display.say(f"warning: {change}")
         folder.write_config(config)
         return _drive(folder, config, made, (loop, codec), executor, display, checkpoint_seconds, seconds)
-
-
-def start(config: RunConfig, env: RestorableEnv) -> tuple[ExplorationLoop, SnapshotCodec]:
-    """An archive with the start cell alone, and the loop that will fill it."""
-    cells = make_cells(config.cells)
-    observation, key = start_episode(env, cells)
-    snapshot, cell_state = env.snapshot(), cells.save()
-    codec = SnapshotCodec.for_start(snapshot, cell_state)
-    archive = Archive(env.action_space.shape, env.action_space.dtype)
-    adaptation = None
-    frame = None
-    if isinstance(cells, AdaptiveCells):
-        frames = FrameCodec(cells.frame(observation, env))
-        frame = frames.encode(frames.reference)
-        archive.representation = cells.representation
-        # Counters start anew with every improvement, or count all visits: see `Archive.change_representation`.
-        add_counters = not config.exploration.reset_counters_on_improvement
-        adaptation = Adaptation(cells, frames, config.exploration.fitting, add_counters=add_counters)
-    archive.add(
-        key,
-        score=0.0,
-        length=0,
-        trajectory=START,
-        snapshot=codec.encode(snapshot, cell_state),
-        iteration=0,
-        frame=frame,
-    )
-    if adaptation is not None:
-        archive.remember(add_counters=False)  # the start, so that whatever replaces it before the first fit cannot
-    loop = ExplorationLoop(
-        archive,
-        config=config.exploration,
-        seed=config.seed,
-        frames_per_step=env.frames_per_step,
-        adaptation=adaptation,
-    )
-    return loop, codec
-
-
-def load(
-    folder: RunFolder,
-    config: RunConfig,
-    env: RestorableEnv,
-    *,
-    warn: Callable[[str], None],
-    set_damaged_aside: bool = False,
-) -> tuple[ExplorationLoop, SnapshotCodec, float]:
-    """Reads a run's newest checkpoint: its loop, its snapshot codec, and the seconds it has taken.
-
-    Args:
-        folder: the run folder.
-        config: its configuration.
-        env: an environment of that configuration.
-        warn: told in one line about every damaged checkpoint.
-        set_damaged_aside: rename those, so that they are not counted among the kept ones.
-    """
-    saved = read_newest_checkpoint(folder.checkpoints, warn=warn, set_damaged_aside=set_damaged_aside)
-    loop, codec = start(config, env)
-    plain = env.snapshot_kind is SnapshotKind.PLAIN  # anything else would have to be unpickled
-    try:
-        if str(saved["run.identity"]) != config.identity():
-            raise InputError(
-                f"the checkpoint in {folder.checkpoints} does not fit this run: it belongs to another one, or"
-                " config.json was changed"
-            )
-        loop.restore(saved, with_snapshots=plain)
-        reference, seconds = saved["run.snapshot_reference"].tobytes(), float(saved["run.seconds"])
-    except (KeyError, ValueError, IndexError, TypeError) as error:
-        raise InputError(
-            f"the checkpoint in {folder.checkpoints} does not fit this run ({type(error).__name__}: {error})"
-        ) from error
-    return loop, SnapshotCodec(reference) if plain and reference else codec, seconds
-
-
-def peek(folder: RunFolder, *, warn: Callable[[str], None]) -> tuple[ExplorationLoop, float]:
-    """Reads a run's newest checkpoint without building its environment or importing its code.
-
-    Returns:
-        The loop, good for looking at, and the seconds the run has taken.
-    """
-    saved = read_newest_checkpoint(folder.checkpoints, warn=warn)
-    try:
-        actions = saved["forest.actions"]
-        archive = Archive(actions.shape[1:], actions.dtype)
-        loop = ExplorationLoop(archive, config=ExplorationConfig(), frames_per_step=int(saved["run.frames_per_step"]))
-        loop.restore(saved)
-        return loop, float(saved["run.seconds"])
-    except (KeyError, ValueError, IndexError, TypeError) as error:
-        raise InputError(
-            f"the checkpoint in {folder.checkpoints} is not ours ({type(error).__name__}: {error})"
-        ) from error
-
-
-def set_up(spec: EnvSpec, cells: str | CellFunction | Callable[..., Any] | None, preset: str) -> tuple[Any, EnvSpec]:
-    """Settles which cells are meant, and what the preset and they ask of an Atari environment.
-
-    Returns:
-        The cells by name where they have one (None if none were given), and the environment with those settings;
-        what the user asked for comes first.
-    """
-    game = atari_game_of(spec.id) if spec.factory is None else None
-    chosen = domain_cells(game) if cells == "domain" else named(cells)
-    name = chosen if isinstance(chosen, str) else ""
-    preset_config(preset, cells=name)
-    if game is not None:
-        kwargs = atari_settings(preset, cells=name, game=game)
-        if name.partition(":")[0] in DOMAIN_CELLS.values():
-            kwargs["observation"] = "palette"
-        spec = replace(spec, kwargs=kwargs | spec.kwargs)
-    return chosen, spec
-
-
-def default_cells(env: RestorableEnv) -> str:
-    """Downscaled frames for pictures, the observation itself for whole numbers.
-
-    Raises:
-        InputError: the observation is neither.
-    """
-    observation = env.reset()
-    if isinstance(observation, np.ndarray) and observation.dtype == np.uint8 and observation.ndim >= 2:
-        return "downscale:11x8x8"
-    if isinstance(observation, (int, np.integer)) or (
-        isinstance(observation, np.ndarray) and observation.dtype.kind in "iub"
-    ):
-        return "observation"
-    raise InputError(
-        f"no default cells for an observation of type {type(observation).__name__}; say what counts as one place,"
-        " for example --cells observation:0.25 (a grid) or --cells my_module:my_function"
-    )
 
 
 def _executor(workers: int | None) -> Executor:

@@ -1,0 +1,57 @@
+"""Options that every command which explores takes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import tyro
+
+from goexplore.errors import InputError
+
+Preset = Literal["laptop", "paper", "original-code", "tiny"]
+
+
+@tyro.conf.configure(tyro.conf.OmitArgPrefixes)
+@dataclass
+class SearchOptions:
+    """Settings of the search, in place of the preset's."""
+
+    batch_size: int | None = None
+    """Cells selected in each iteration."""
+    explore_steps: int | None = None
+    """Agent steps explored from each selected cell."""
+    repeat_probability: float | None = None
+    """Probability of repeating the previous action."""
+    selector: str | None = None
+    """How cells are selected: seen, uniform, montezuma (with its domain cells), or package.module:name."""
+    explorer: str | None = None
+    """How to act after a return: random, pure-random, or package.module:name."""
+    reset_counters_on_improvement: bool | None = None
+    """Zero a cell's counters whenever it is found or improved."""
+    pipelined: bool | None = None
+    """Select the next batch before the last is merged; for many workers."""
+    fitting: tuple[str, ...] = ()
+    """When dynamic cells are fitted, and to what, as NAME=VALUE, for example every_steps=1000000 target_share=0.25.
+    --print-config shows all."""
+
+    def settings(self) -> dict[str, Any]:
+        """Those that were given, as `goexplore.explore` takes them."""
+        given = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        return given | {"fitting": parse_settings(self.fitting) or None}
+
+
+def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
+    """Turns NAME=VALUE words into keyword arguments; values are JSON where they can be, text otherwise."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise InputError(f"setting {pair!r} should look like name=value")
+        try:
+            settings[name] = json.loads(value)
+        except ValueError:
+            settings[name] = value
+    return settings
