@@ -10,6 +10,7 @@ from goexplore.archive import (
     START,
     AddStatus,
     Archive,
+    InverseSelector,
     SeenSelector,
     SnapshotCodec,
     Trajectory,
@@ -81,6 +82,7 @@ def test_seen_weights_follow_the_paper():
         offer(archive, key, 0, 1)
     archive.table["seen"][:] = [0, 3, 99]
     assert SeenSelector().weights(archive).tolist() == [1.0, 0.5, 0.1]
+    assert InverseSelector().weights(archive).tolist() == [1.0, 0.25, 0.01]
     assert UniformSelector().weights(archive).tolist() == [1, 1, 1]
 
 
@@ -100,7 +102,7 @@ def test_weights_that_cannot_be_drawn_from(weights, rng):
 def test_selectors_by_name():
     assert isinstance(make_selector("uniform"), UniformSelector)
     assert isinstance(make_selector("goexplore.archive:SeenSelector"), SeenSelector)
-    with pytest.raises(InputError, match="expected seen, uniform"):
+    with pytest.raises(InputError, match="expected seen, inverse, uniform"):
         make_selector("best")
 
 

@@ -12,7 +12,7 @@ from goexplore.archive._forest import START, Forest, Trajectory
 from goexplore.archive._frames import FrameCodec, identity
 from goexplore.archive._joined import join_bytes, split_bytes
 from goexplore.archive._montezuma_selector import MontezumaSelector
-from goexplore.archive._selectors import SeenSelector, Selector, UniformSelector, draw, make_selector
+from goexplore.archive._selectors import InverseSelector, SeenSelector, Selector, UniformSelector, draw, make_selector
 from goexplore.archive._snapshots import SnapshotCodec
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Best",
     "Forest",
     "FrameCodec",
+    "InverseSelector",
     "MontezumaSelector",
     "SeenSelector",
     "Selector",

@@ -32,6 +32,14 @@ class SeenSelector:
         return 1.0 / np.sqrt(archive.table["seen"] + 1.0)
 
 
+class InverseSelector:
+    """1 / (C_seen + 1): prefers such cells more strongly, which suits small budgets (docs/measurements.md)."""
+
+    def weights(self, archive: Archive) -> NDArray[np.float64]:
+        """Computes the weights of all cells at once."""
+        return 1.0 / (archive.table["seen"] + 1.0)
+
+
 class UniformSelector:
     """Every cell alike."""
 
@@ -42,6 +50,7 @@ class UniformSelector:
 
 SELECTORS: dict[str, type[Selector]] = {
     "seen": SeenSelector,
+    "inverse": InverseSelector,
     "uniform": UniformSelector,
     "montezuma": MontezumaSelector,
 }

@@ -23,8 +23,9 @@ class ExplorationConfig:
     """Probability of repeating the previous action. Paper: 0.95 on Atari, 0.90 in robotics. Higher goes
     further in one direction."""
     selector: Any = "seen"
-    """How cells are selected: "seen" (W = 1/sqrt(C_seen + 1), Extended Data Table 1a), "uniform",
-    "package.module:name", or a Selector."""
+    """How cells are selected: "seen" (W = 1/sqrt(C_seen + 1), Extended Data Table 1a), "inverse" (1/(C_seen + 1)),
+    "uniform", "montezuma" (W_mont_domain, for its domain cells), "package.module:name", or a Selector. "inverse" goes
+    to new cells more eagerly, which pays at small budgets."""
     explorer: Any = "random"
     """How to act after a return: "random" (with repetition), "pure-random" (without), "package.module:name", or
     an Explorer."""
