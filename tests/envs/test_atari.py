@@ -132,7 +132,7 @@ def test_score_rollover_is_undone(monkeypatch):
     for guard, expected in ((True, 100.0), (False, -999_900.0)):
         env = AtariEnv("montezuma_revenge", rollover_guard=guard)
         env.reset()
-        env._ale = Rolls(env._ale)
+        env.emulator.ale = Rolls(env.emulator.ale)
         assert env.step(0)[1] == expected
 
 

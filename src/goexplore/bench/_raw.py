@@ -75,7 +75,7 @@ def _bare_atari(env: AtariEnv, actions: list[int]) -> Any:
     A game that is over goes on from a saved state, because ALE's own reset emulates dozens of frames that nobody
     counts, and would make the baseline look slower than the emulator is.
     """
-    ale, meanings = env._ale, env._actions
+    ale, meanings = env.emulator.ale, env.emulator.actions
     ale.reset_game()
     start = ale.cloneState()
     while True:

@@ -2,8 +2,9 @@
 
 from goexplore.envs import toys
 from goexplore.envs._actions import ActionSpace
-from goexplore.envs._atari import KNOWN_BROKEN_ROUND_TRIPS, AtariEnv, atari_game_of, atari_games
+from goexplore.envs._atari import AtariEnv, atari_game_of, atari_games
 from goexplore.envs._check import Check, check_env
+from goexplore.envs._emulator import KNOWN_BROKEN_ROUND_TRIPS, AtariEmulator
 from goexplore.envs._gymnasium import GymnasiumEnv
 from goexplore.envs._make import EnvSpec, env_spec, is_atari, make_env, resolved
 from goexplore.envs._protocol import RestorableEnv, SnapshotKind
@@ -13,6 +14,7 @@ toys.register()
 __all__ = [
     "KNOWN_BROKEN_ROUND_TRIPS",
     "ActionSpace",
+    "AtariEmulator",
     "AtariEnv",
     "Check",
     "EnvSpec",

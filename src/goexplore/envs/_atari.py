@@ -6,7 +6,6 @@ whatever an id's registered default; policies are evaluated with them.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import struct
 from typing import Any, Literal
@@ -15,27 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.envs._actions import ActionSpace
+from goexplore.envs._emulator import AtariEmulator, import_ale
 from goexplore.envs._palette import NTSC
 from goexplore.envs._protocol import Action, Observation, SnapshotKind, StepResult
 from goexplore.errors import InputError
-from goexplore.plugins import missing_extra, nearest
+from goexplore.plugins import nearest
 
 NO_INFO: dict[str, Any] = {}
 
-KNOWN_BROKEN_ROUND_TRIPS = {
-    "qbert": "Q*bert's saved states can diverge after a restore in ale-py 0.12.1 and earlier (ALE #732)",
-    "tetris": "Tetris' saved states can diverge after a restore in ale-py 0.12.1 and earlier (ALE #732)",
-}
 STALE: NDArray[np.uint8] = np.zeros((0, 0, 3), np.uint8)
 _HEADER = struct.Struct("<II")  # lives, size of the emulator state
-
-
-def _import_ale() -> Any:
-    try:
-        import ale_py
-    except ImportError as error:
-        raise missing_extra("ale-py (the Atari emulator)", "atari") from error
-    return ale_py
 
 
 def atari_games() -> dict[str, str]:
@@ -44,7 +32,7 @@ def atari_games() -> dict[str, str]:
     Raises:
         InputError: ale-py is not installed.
     """
-    _import_ale()
+    import_ale()
     from ale_py import roms
 
     def camel(rom: str) -> str:
@@ -115,9 +103,6 @@ class AtariEnv:
         observation: Literal["gray", "rgb", "palette", "ram"] = "gray",
         rollover_guard: bool = True,
     ) -> None:
-        ale_py = _import_ale()
-        from ale_py import roms
-
         if frame_skip < 1 or max_frames < frame_skip:
             raise InputError(
                 f"frame_skip {frame_skip} and max_frames {max_frames}: expected 1 <= frame_skip <= max_frames"
@@ -131,28 +116,21 @@ class AtariEnv:
             raise InputError(f"observation {observation!r}: expected 'gray', 'rgb', 'palette' or 'ram'")
         if observation == "palette" and pool_frames > 1:
             raise InputError("palette indices cannot be pooled: choose pool_frames=1 or another observation")
-        rom_path = roms.get_rom_path(game)
-        if rom_path is None:
-            raise InputError(
-                f"the ROM of {game!r} is missing from ale-py; reinstall it with: pip install --force-reinstall ale-py"
-            )
-        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-        ale = ale_py.ALEInterface()
-        ale.setInt("random_seed", 0)  # irrelevant without sticky actions, but never left to the clock
-        ale.setFloat("repeat_action_probability", 0.0)
-        # Pooling looks at frames inside a step, so then we hold the action ourselves.
-        ale.setInt("frame_skip", 1 if pool_frames > 1 else frame_skip)
-        ale.setInt("max_num_frames_per_episode", max_frames)
-        ale.loadROM(rom_path)
-        self.game = game
-        self.rom_md5 = hashlib.md5(rom_path.read_bytes(), usedforsecurity=False).hexdigest()
+        emulator = AtariEmulator(
+            game,
+            frame_skip=1 if pool_frames > 1 else frame_skip,  # pooling looks at frames inside a step
+            full_action_space=full_action_space,
+            max_frames=max_frames,
+            rollover_guard=rollover_guard,
+        )
+        self.game, self.rom_md5 = game, emulator.rom_md5
         self.frames_per_step = frame_skip
         self.how_it_returns = "ALE emulator state, with its observation"
-        self._ale = ale
-        self._new_state = ale_py.ALEState
-        self._actions = ale.getLegalActionSet() if full_action_space else ale.getMinimalActionSet()
-        self.action_space = ActionSpace.of_choices(len(self._actions))
-        self._guard, self._end_on_life_loss, self._pool = rollover_guard, end_on_life_loss, pool_frames
+        self.emulator = emulator
+        """The emulator itself."""
+        self._ale = ale = emulator.ale
+        self.action_space = ActionSpace.of_choices(emulator.action_count)
+        self._end_on_life_loss, self._pool = end_on_life_loss, pool_frames
         height, width = ale.getScreenDims()
         shape = {"rgb": (height, width, 3), "ram": (ale.getRAMSize(),)}.get(observation, (height, width))
         self.observation_kind = observation
@@ -167,61 +145,47 @@ class AtariEnv:
         }[observation]
         self._is_screen = observation != "ram"
         self._lives = 0
-        self._rom_path = rom_path
-        self._start: bytes | None = None
-        self._start_picture: NDArray[np.uint8] | None = None
+        self._start: tuple[NDArray[np.uint8], NDArray[np.uint8]] | None = None  # first observation and picture
         self._picture: NDArray[np.uint8] | None = None  # the screen now, where ALE's own buffer does not show it
 
     @property
     def action_names(self) -> list[str]:
         """The meaning of each action index: NOOP, FIRE, UP, ..."""
-        return [action.name for action in self._actions]
+        return self.emulator.action_names
 
     @property
     def lives(self) -> int:
         """Lives left."""
-        return int(self._ale.lives())
+        return self.emulator.lives
 
     @property
     def episode_frames(self) -> int:
         """Raw frames since reset; travels with the emulator state."""
-        return int(self._ale.getEpisodeFrameNumber())
+        return self.emulator.episode_frames
 
     @property
     def ram(self) -> NDArray[np.uint8]:
         """The 128 bytes of memory; right after a restore too (ale-py 0.12 and later)."""
-        memory: NDArray[np.uint8] = self._ale.getRAM()
-        return memory
+        return self.emulator.ram
 
     def reset(self) -> Observation:
-        """Starts the game, always in the state of a freshly loaded one.
-
-        ALE's own `reset_game` on a used emulator leaves traces in RAM (in 13 of 104 games, Solaris and
-        Tennis among them, ale-py 0.12.1), so only the first reset uses it and later ones restore that state.
-        """
-        if self._start is None:
-            self._ale.reset_game()
-            self._lives = self._ale.lives()
+        """Starts the game, always in the state of a freshly loaded one."""
+        screen_is_fresh = self.emulator.reset()
+        if screen_is_fresh or self._start is None:
             self._read(self.observation)
-            self._picture = self._start_picture = self._ale.getScreenRGB()
-            self._start = self.snapshot()
-        elif self.game in KNOWN_BROKEN_ROUND_TRIPS:
-            self._start = None
-            self._ale.loadROM(self._rom_path)
-            return self.reset()
-        else:
-            self.restore(self._start)
-            self._picture = self._start_picture
+            self._start = self.observation.copy(), self._ale.getScreenRGB()
+        self.observation[...], self._picture = self._start
+        self._lives = self._ale.lives()
         return self.observation
 
     def step(self, action: Action) -> StepResult:
         """Holds an action for `frames_per_step` raw frames."""
         ale = self._ale
-        reward = float(ale.act(self._actions[action]) if self._pool == 1 else self._act_pooling(action))
-        if self._guard and reward < -900_000:
-            reward += 1_000_000
         if self._pool == 1:
+            reward = self.emulator.act(action)
             self._read(self.observation)
+        else:
+            reward = self._act_pooling(action)
         self._picture = None
         truncated = ale.game_truncated()
         terminated = ale.game_over(with_truncation=False)
@@ -235,7 +199,7 @@ class AtariEnv:
         reward = 0.0
         pooled = self._pool if self._is_screen else 1
         for remaining in range(self.frames_per_step - 1, -1, -1):
-            reward += self._ale.act(self._actions[action])
+            reward += self.emulator.act(action)
             if remaining == pooled - 1:
                 self._read(self.observation)
             elif remaining < pooled:
@@ -245,7 +209,7 @@ class AtariEnv:
 
     def snapshot(self) -> bytes:
         """Saves the emulator (without its unused random generator), lives and observation."""
-        state = self._ale.cloneState().serialize()
+        state = self.emulator.save()
         return b"".join((_HEADER.pack(self._lives, len(state)), state, self.observation.tobytes()))
 
     def restore(self, snapshot: bytes) -> Observation:
@@ -257,7 +221,7 @@ class AtariEnv:
                 f"a snapshot of {len(snapshot)} bytes does not fit {self.game} with these settings:"
                 " it was saved with another game, observation or ale-py version"
             )
-        self._ale.restoreState(self._new_state(snapshot[_HEADER.size : split]))
+        self.emulator.load(snapshot[_HEADER.size : split])
         observation = np.frombuffer(snapshot, np.uint8, offset=split)
         self.observation[...] = observation.reshape(self.observation.shape)
         self._picture = STALE
@@ -265,7 +229,7 @@ class AtariEnv:
 
     def fingerprint(self) -> bytes:
         """RAM and the frame count: equal for equal game states."""
-        return bytes(self._ale.getRAM().tobytes()) + self.episode_frames.to_bytes(4, "little")
+        return self.emulator.fingerprint()
 
     def render(self) -> NDArray[np.uint8]:
         """Returns the RGB screen.
@@ -294,10 +258,11 @@ class AtariEnv:
 
     def _shows_ntsc_colours(self) -> bool:
         """Whether the start screen has the colours that `NTSC` gives its indices; some games are of other norms."""
-        if self._start is None or self._start_picture is None:
+        if self._start is None:
             self.reset()
-        start = np.frombuffer(self._start or b"", np.uint8)[-self.observation.size :].reshape(self.observation.shape)
-        return bool((NTSC[start] == self._start_picture).all())
+            return self._shows_ntsc_colours()
+        indices, picture = self._start
+        return bool((NTSC[indices] == picture).all())
 
     def close(self) -> None:
         """Nothing to free: the emulator goes with the object."""

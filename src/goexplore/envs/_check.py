@@ -20,7 +20,8 @@ import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.envs._atari import KNOWN_BROKEN_ROUND_TRIPS, AtariEnv
+from goexplore.envs._atari import AtariEnv
+from goexplore.envs._emulator import KNOWN_BROKEN_ROUND_TRIPS
 from goexplore.envs._make import EnvSpec, make_env, resolved
 from goexplore.envs._protocol import RestorableEnv, SnapshotKind
 from goexplore.errors import InputError
