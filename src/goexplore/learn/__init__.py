@@ -1,0 +1,42 @@
+"""Learning: recurrent networks, PPO, self-imitation, data-parallel ranks. Knows nothing of Go-Explore.
+
+The loop it lives in:
+
+    rollout.collect(network)                        # T steps of every actor
+    terms = learner.update(rollout, done=...)       # gradients are averaged over all ranks
+"""
+
+from goexplore.learn._advantages import advantages
+from goexplore.learn._distributions import Categorical, DiagonalGaussian, Distribution
+from goexplore.learn._losses import imitation_loss, policy_loss, value_loss
+from goexplore.learn._networks import GRU, ActorCritic, NetworkConfig, Output
+from goexplore.learn._ppo import DivergedError, Learner, PPOConfig
+from goexplore.learn._ranks import Ranks, default_ranks, device_of, launch
+from goexplore.learn._rollout import Environments, Imitation, Rollout, Transitions
+from goexplore.learn._spaces import Spaces
+
+__all__ = [
+    "GRU",
+    "ActorCritic",
+    "Categorical",
+    "DiagonalGaussian",
+    "Distribution",
+    "DivergedError",
+    "Environments",
+    "Imitation",
+    "Learner",
+    "NetworkConfig",
+    "Output",
+    "PPOConfig",
+    "Ranks",
+    "Rollout",
+    "Spaces",
+    "Transitions",
+    "advantages",
+    "default_ranks",
+    "device_of",
+    "imitation_loss",
+    "launch",
+    "policy_loss",
+    "value_loss",
+]

@@ -1,0 +1,196 @@
+"""Recurrent actor-critic networks.
+
+The paper's (SI, "PPO and SIL"; facts of its code): convolutions, a fully connected layer with layer normalisation,
+a GRU, and heads that see the GRU's output beside its input. Smaller ones of the same shape run on CPUs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from goexplore.learn._distributions import Categorical, DiagonalGaussian, Distribution
+from goexplore.learn._spaces import Spaces
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkConfig:
+    """The shape of a network. The defaults are the paper's for Atari."""
+
+    convolutions: tuple[tuple[int, int, int], ...] = ((64, 8, 4), (128, 4, 2), (128, 3, 1))
+    """Channels, kernel size and stride of each convolution; none for observations that are not pictures."""
+    hidden: tuple[int, ...] = (800,)
+    """Units of the fully connected layers; the last is layer-normalised."""
+    memory: int = 800
+    """Units of the GRU; 0 for a network without memory."""
+    separate_towers: bool = False
+    """A tower of layers for the policy and another for the value. Paper: on robotics."""
+    gain: float = 1.0
+    """Scale of the initial weights below the heads. The paper's code: 1; the square root of 2 suits ReLU."""
+    policy_gain: float = 0.01
+    """Scale of the policy head's initial weights."""
+    value_gain: float = 0.01
+    """Scale of the value head's initial weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a network says about a batch of observations."""
+
+    policy: Distribution
+    value: Tensor
+    state: Tensor
+    """The memory after the last observation, (actors, `state_size`)."""
+
+
+class ActorCritic(nn.Module):
+    """A policy and a value function, with a memory.
+
+    The memory is cleared before the first observation of an episode: `first[t]` belongs to observation t, in acting
+    and in training alike. (Clearing after the last step instead is a classic error by one.)
+
+        state = network.initial_state(actors)
+        output = network.act(observations, state, first)               # one step for each actor
+        output = network.unroll(observations, state, first)            # (steps, actors, ...) from a stored state
+    """
+
+    def __init__(self, config: NetworkConfig, spaces: Spaces) -> None:
+        super().__init__()
+        self.config, self.spaces = config, spaces
+        shape, scale = spaces.observation_shape, 1.0 / 255.0 if spaces.observation_is_bytes else 1.0
+        self.towers = nn.ModuleList(_Tower(config, shape, scale) for _ in range(1 + config.separate_towers))
+        width = config.hidden[-1] + config.memory
+        outputs = spaces.choices if spaces.choices is not None else 2 * math.prod(spaces.action_shape)
+        self.policy_head, self.value_head = nn.Linear(width, outputs), nn.Linear(width, 1)
+        _initialise(self.policy_head, config.policy_gain)
+        _initialise(self.value_head, config.value_gain)
+
+    @property
+    def state_size(self) -> int:
+        """Numbers of memory for each actor."""
+        return len(self.towers) * self.config.memory
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return self.value_head.bias.device
+
+    def initial_state(self, actors: int) -> Tensor:
+        """An empty memory for each actor."""
+        return torch.zeros(actors, self.state_size, device=self.device)
+
+    def act(self, observations: Tensor, state: Tensor, first: Tensor) -> Output:
+        """Takes one observation of each actor, (actors, ...)."""
+        output = self.unroll(observations.unsqueeze(0), state, first.unsqueeze(0))
+        return Output(_first_of(output.policy), output.value[0], output.state)
+
+    def unroll(self, observations: Tensor, state: Tensor, first: Tensor) -> Output:
+        """Takes a stretch of observations of each actor, (steps, actors, ...), from the state before it."""
+        states = torch.split(state, self.config.memory, dim=1) if self.config.memory else [state] * len(self.towers)
+        features, after = [], []
+        for tower, before in zip(self.towers, states, strict=True):
+            feature, last = tower(observations, before, first)
+            features.append(feature)
+            after.append(last)
+        policy = self._distribution(self.policy_head(features[0]))
+        value = self.value_head(features[-1]).squeeze(-1)
+        return Output(policy, value, torch.cat(after, dim=1) if self.config.memory else state)
+
+    def _distribution(self, outputs: Tensor) -> Distribution:
+        if self.spaces.choices is not None:
+            return Categorical(outputs)
+        mean, log_std = outputs.reshape(*outputs.shape[:-1], 2, *self.spaces.action_shape).unbind(outputs.dim() - 1)
+        return DiagonalGaussian(mean, log_std)
+
+
+class _Tower(nn.Module):
+    """Observations to features: everything below the heads."""
+
+    def __init__(self, config: NetworkConfig, shape: tuple[int, ...], scale: float) -> None:
+        super().__init__()
+        self._scale, self._is_picture = scale, bool(config.convolutions)
+        layers: list[nn.Module] = []
+        channels = shape[-1]
+        for out, kernel, stride in config.convolutions:
+            convolution = nn.Conv2d(channels, out, kernel, stride)
+            nn.init.orthogonal_(convolution.weight, config.gain)
+            nn.init.zeros_(cast(Tensor, convolution.bias))
+            layers += [convolution, nn.ReLU()]
+            channels = out
+        layers.append(nn.Flatten())
+        self.encoder = nn.Sequential(*layers)
+        self.encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        with torch.no_grad():
+            width = self.encoder(self._prepared(torch.zeros(1, *shape))).shape[1]
+        dense: list[nn.Module] = []
+        for units in config.hidden:
+            linear = nn.Linear(width, units)
+            _initialise(linear, config.gain)
+            dense += [linear, nn.ReLU()]
+            width = units
+        dense.insert(len(dense) - 1, nn.LayerNorm(width, elementwise_affine=False))
+        self.dense = nn.Sequential(*dense)
+        self.memory = GRU(width, config.memory, gain=config.gain) if config.memory else None
+
+    def forward(self, observations: Tensor, state: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
+        steps, actors = observations.shape[:2]
+        features = self.dense(self.encoder(self._prepared(observations.flatten(0, 1)))).unflatten(0, (steps, actors))
+        if self.memory is None:
+            return features, state
+        remembered, state = self.memory(features, state, first)
+        return torch.cat([remembered, features], dim=-1), state
+
+    def _prepared(self, observations: Tensor) -> Tensor:
+        """Floats; pictures as (batch, channels, height, width) in the memory order that convolutions like best."""
+        floats = observations.to(torch.float32) * self._scale
+        return floats.permute(0, 3, 1, 2) if self._is_picture else floats
+
+
+class GRU(nn.Module):
+    """A gated recurrent unit whose reset gate acts on the state before the matrix product (Cho et al. 2014).
+
+    That is the paper's variant; PyTorch's own applies it after the product and has a second bias. Inputs of all
+    steps are multiplied at once, so that only what depends on the state is done step by step.
+    """
+
+    def __init__(self, inputs: int, units: int, *, gain: float = 1.0) -> None:
+        super().__init__()
+        self.units = units
+        self.from_input = nn.Linear(inputs, 3 * units)
+        self.gates_from_state = nn.Linear(units, 2 * units, bias=False)
+        self.candidate_from_state = nn.Linear(units, units, bias=False)
+        for linear in (self.from_input, self.gates_from_state, self.candidate_from_state):
+            _initialise(linear, gain)
+
+    def forward(self, inputs: Tensor, state: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns the state after each step, (steps, actors, units), and the last one."""
+        keep = (~first).to(inputs.dtype).unsqueeze(-1)
+        gate_inputs, candidate_inputs = self.from_input(inputs).split([2 * self.units, self.units], dim=-1)
+        states = []
+        for gate_input, candidate_input, kept in zip(gate_inputs, candidate_inputs, keep, strict=True):
+            state = state * kept
+            update, reset = torch.sigmoid(gate_input + self.gates_from_state(state)).chunk(2, dim=-1)
+            candidate = torch.tanh(candidate_input + self.candidate_from_state(reset * state))
+            state = torch.lerp(candidate, state, update)
+            states.append(state)
+        return torch.stack(states), state
+
+
+def _initialise(linear: nn.Linear, gain: float) -> None:
+    """Incoming weights of every unit have the norm `gain`; biases are 0."""
+    with torch.no_grad():
+        weights = torch.randn_like(linear.weight)
+        linear.weight.copy_(gain * weights / weights.norm(dim=1, keepdim=True))
+        if linear.bias is not None:
+            linear.bias.zero_()
+
+
+def _first_of(policy: Distribution) -> Distribution:
+    if isinstance(policy, Categorical):
+        return Categorical(policy.logits[0])
+    gaussian = cast(DiagonalGaussian, policy)
+    return DiagonalGaussian(gaussian.mean[0], gaussian.log_std[0])

@@ -1,0 +1,130 @@
+"""Symmetric ranks: each steps its own environments and holds its own copy of the network.
+
+Only gradients, a few statistics and what people want to see cross between processes. Two cores, eight GPUs and
+several machines under `torchrun` are one code path: gloo on CPUs, NCCL on GPUs.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as processes
+from torch import Tensor, nn
+
+PATIENCE = datetime.timedelta(minutes=10)
+"""How long a rank waits for another. A rank that dies is noticed at once; this is for one that hangs."""
+
+
+class Ranks:
+    """This process among those that train together.
+
+    Args:
+        rank: 0 to `size` - 1; 0 speaks and writes.
+        size: how many there are.
+    """
+
+    def __init__(self, rank: int = 0, size: int = 1) -> None:
+        self.rank, self.size = rank, size
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the one that speaks and writes."""
+        return self.rank == 0
+
+    def share_parameters(self, network: nn.Module) -> None:
+        """Gives every rank the parameters of rank 0."""
+        if self.size > 1:
+            for parameter in network.parameters():
+                dist.broadcast(parameter.data, src=0)
+
+    def average(self, tensor: Tensor) -> Tensor:
+        """Averages a tensor over ranks, in place."""
+        if self.size > 1:
+            dist.all_reduce(tensor)
+            tensor /= self.size
+        return tensor
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        """Adds a tensor up over ranks, in place."""
+        if self.size > 1:
+            dist.all_reduce(tensor)
+        return tensor
+
+    def gather(self, item: Any) -> list[Any]:
+        """Returns every rank's plain Python object, in the order of ranks, to all of them."""
+        if self.size == 1:
+            return [item]
+        items: list[Any] = [None] * self.size
+        dist.all_gather_object(items, item)
+        return items
+
+    def agree(self, item: Any) -> Any:
+        """Returns rank 0's object to all ranks."""
+        return self.gather(item if self.leads else None)[0]
+
+
+def launch(work: Callable[..., Any], arguments: tuple[Any, ...] = (), *, ranks: int | None = None) -> Any:
+    """Runs `work(ranks, *arguments)` in every rank and returns what it returned in this one, rank 0 here.
+
+    Under `torchrun` the ranks are already there. Otherwise this process is rank 0 and starts the others.
+
+    Args:
+        work: importable by name; its arguments are pickled for the other processes.
+        arguments: passed on.
+        ranks: how many; None takes one for each core, or for each GPU. Ignored under `torchrun`.
+    """
+    if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
+        dist.init_process_group(_backend(), timeout=PATIENCE)
+        return _work(work, dist.get_rank(), dist.get_world_size(), arguments)
+    size = ranks or default_ranks()
+    torch.set_num_threads(1)  # with a rank on every core, more threads only wait for each other
+    if size == 1:
+        return work(Ranks(), *arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder, "ranks").as_uri()
+        others = processes.start_processes(  # type: ignore[attr-defined, no-untyped-call]
+            _join, args=(store, size, work, arguments), nprocs=size - 1, join=False, start_method="spawn"
+        )
+        try:
+            dist.init_process_group(_backend(), init_method=store, rank=0, world_size=size, timeout=PATIENCE)
+            result = _work(work, 0, size, arguments)
+            others.join()
+            return result
+        finally:
+            for process in others.processes:
+                if process.is_alive():
+                    process.terminate()
+
+
+def default_ranks() -> int:
+    """One for each GPU, or for each core where there is none."""
+    return torch.cuda.device_count() or len(os.sched_getaffinity(0))
+
+
+def device_of(rank: int) -> torch.device:
+    """Where a rank computes."""
+    return torch.device("cuda", rank % torch.cuda.device_count()) if torch.cuda.is_available() else torch.device("cpu")
+
+
+def _join(index: int, store: str, size: int, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group(_backend(), init_method=store, rank=index + 1, world_size=size, timeout=PATIENCE)
+    _work(work, index + 1, size, arguments)
+
+
+def _work(work: Callable[..., Any], rank: int, size: int, arguments: tuple[Any, ...]) -> Any:
+    try:
+        return work(Ranks(rank, size), *arguments)
+    finally:
+        dist.destroy_process_group()
+
+
+def _backend() -> str:
+    return "nccl" if torch.cuda.is_available() else "gloo"

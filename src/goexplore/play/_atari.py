@@ -1,0 +1,162 @@
+"""Atari as a policy plays it (Extended Data Table 1b): sticky actions, pooled and shrunk frames, a stack of them."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.envs import AtariEmulator
+from goexplore.errors import InputError
+from goexplore.learn import Spaces
+from goexplore.plugins import missing_extra
+
+FLICKERING = ("venture", "gravitar")
+"""Games in which some things are drawn in one frame of four only; the paper pools four frames there."""
+_HEADER = struct.Struct("<HI")  # last action, size of the emulator state
+
+
+@dataclass(frozen=True, slots=True)
+class AtariView:
+    """How a policy sees Atari. The defaults are the paper's."""
+
+    width: int = 105
+    """Pixels after shrinking. Paper: 105 (facts of its code)."""
+    height: int = 80
+    """Paper: 80."""
+    gray: bool = False
+    """Gray instead of colours. Paper: colours."""
+    stack: int = 4
+    """Newest frames shown together. Paper: 4."""
+    pool_frames: int | None = None
+    """Pixel-wise maximum over the last raw frames of a step. None: the paper's, 2, and 4 for Venture and Gravitar."""
+    sticky: float = 0.25
+    """Probability, at every raw frame, of going on with the last action. Paper: sticky actions, 0.25."""
+    max_no_ops: int = 30
+    """Most raw frames of doing nothing at the start. Paper: 30."""
+    max_frames: int = 400_000
+    """Raw frames after which an episode is over. Paper: 400,000."""
+
+    def __post_init__(self) -> None:
+        if min(self.width, self.height, self.stack) < 1 or not 0 <= self.sticky < 1 or self.max_no_ops < 0:
+            raise InputError(
+                f"width {self.width}, height {self.height}, stack {self.stack}, sticky {self.sticky}, max_no_ops"
+                f" {self.max_no_ops}: expected at least 1, 1 and 1, 0 to 1, and at least 0"
+            )
+
+
+class AtariPlay:
+    """One game.
+
+    Args:
+        emulator: the game's emulator, one raw frame at a time.
+        view: how it is seen.
+        rng: where sticky actions come from.
+        frame_skip: raw frames for which an action is held.
+    """
+
+    def __init__(
+        self, emulator: AtariEmulator, view: AtariView, rng: np.random.Generator, *, frame_skip: int = 4
+    ) -> None:
+        self._emulator, self.view, self.rng, self.frames_per_step = emulator, view, rng, frame_skip
+        self.max_no_ops = view.max_no_ops
+        self._pooled = min(frame_skip, view.pool_frames or (4 if emulator.game in FLICKERING else 2))
+        self._shrink = _shrinker(view.width, view.height)
+        channels = 1 if view.gray else 3
+        self._channels = channels
+        shape = (view.height, view.width, channels * view.stack)
+        self.spaces = Spaces(observation_shape=shape, choices=emulator.action_count)
+        self.observation: NDArray[np.uint8] = np.zeros(shape, np.uint8)
+        height, width = emulator.ale.getScreenDims()
+        screen = (height, width) if view.gray else (height, width, 3)
+        self._screen, self._pool = np.zeros(screen, np.uint8), np.zeros(screen, np.uint8)
+        self._last_action = 0
+        self._first_frame: NDArray[np.uint8] | None = None
+
+    @property
+    def lives(self) -> int:
+        """Lives left."""
+        return self._emulator.lives
+
+    def reset(self, no_ops: int = 0) -> None:
+        """Starts a game; the stack holds copies of its first frame."""
+        if self._emulator.reset() or self._first_frame is None:  # afterwards the screen is stale
+            self._emulator.read(self._screen)
+            self._first_frame = self._shrunk()
+        self._last_action = 0
+        self.observation[...] = np.tile(self._first_frame, self.view.stack)
+        self.do_nothing(no_ops)
+
+    def step(self, action: Any, *, noise: bool = True) -> tuple[float, bool]:
+        """Holds an action for `frames_per_step` raw frames, as far as it does not stick."""
+        sticks = self.rng.random(self.frames_per_step) < self.view.sticky if noise else None
+        return self._hold(int(action), self.frames_per_step, sticks)
+
+    def policy_action(self, recorded: Any) -> int:
+        """The same index."""
+        return int(recorded)
+
+    def do_nothing(self, frames: int) -> bool:
+        """Raw frames without noise. The stack keeps its spacing, counted from the newest frame."""
+        over = False
+        while frames > 0 and not over:
+            held = (frames - 1) % self.frames_per_step + 1
+            _, over = self._hold(0, held, None)
+            frames -= held
+        return over
+
+    def _hold(self, action: int, frames: int, sticks: NDArray[np.bool_] | None) -> tuple[float, bool]:
+        reward, pooled = 0.0, min(self._pooled, frames)
+        for frame in range(frames):
+            if sticks is None or not sticks[frame]:
+                self._last_action = action
+            reward += self._emulator.act(self._last_action)
+            left = frames - 1 - frame
+            if left == pooled - 1:
+                self._emulator.read(self._screen)
+            elif left < pooled:
+                self._emulator.read(self._pool)
+                np.maximum(self._screen, self._pool, out=self._screen)
+        self.observation[..., : -self._channels] = self.observation[..., self._channels :]
+        self.observation[..., -self._channels :] = self._shrunk()
+        return reward, self._emulator.over
+
+    def _shrunk(self) -> NDArray[np.uint8]:
+        small: NDArray[np.uint8] = self._shrink(self._screen)
+        return small.reshape(*self.observation.shape[:2], self._channels)
+
+    def snapshot(self) -> bytes:
+        """The emulator, the last action and the stack."""
+        state = self._emulator.save()
+        return _HEADER.pack(self._last_action, len(state)) + state + self.observation.tobytes()
+
+    def restore(self, snapshot: bytes) -> None:
+        """Puts a snapshot back; the stack comes out of it, because the emulator's screen is stale now."""
+        self._last_action, size = _HEADER.unpack_from(snapshot)
+        split = _HEADER.size + size
+        if len(snapshot) != split + self.observation.nbytes:
+            raise InputError(f"a snapshot of {len(snapshot)} bytes does not fit {self._emulator.game} seen this way")
+        self._emulator.load(snapshot[_HEADER.size : split])
+        self.observation[...] = np.frombuffer(snapshot, np.uint8, offset=split).reshape(self.observation.shape)
+
+    def fingerprint(self) -> bytes:
+        """Memory and the frame count."""
+        return self._emulator.fingerprint()
+
+    def render(self) -> NDArray[np.uint8]:
+        """The emulator's screen; stale right after a restore."""
+        picture = np.zeros((*self._screen.shape[:2], 3), np.uint8)
+        self._emulator.read(picture)
+        return picture
+
+
+def _shrinker(width: int, height: int) -> Any:
+    try:
+        import cv2
+    except ImportError as error:
+        raise missing_extra("OpenCV (shrinks frames)", "learn") from error
+    cv2.setNumThreads(0)
+    return lambda screen: cv2.resize(screen, (width, height), interpolation=cv2.INTER_AREA)

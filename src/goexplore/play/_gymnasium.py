@@ -1,0 +1,126 @@
+"""Any restorable environment as a policy plays it: numbers in a row, and actions that may go wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.envs import RestorableEnv
+from goexplore.errors import InputError
+from goexplore.learn import Spaces
+
+BOUND = 1.0 - 1e-6
+"""Squashed actions that are imitated stay this far inside their bounds, where tanh can still be undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainView:
+    """How a policy sees an environment that is not Atari."""
+
+    random_actions: float = 0.0
+    """Probability that an action is replaced by a random one: noise where the environment has none."""
+    max_steps: int = 10_000
+    """Agent steps after which an episode is over, if the environment does not end it before."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.random_actions < 1 or self.max_steps < 1:
+            raise InputError(
+                f"random_actions {self.random_actions}, max_steps {self.max_steps}: expected 0 to 1, and at least 1"
+            )
+
+
+class PlainPlay:
+    """One environment; observations are flattened to float32.
+
+    Args:
+        env: a restorable environment with snapshots.
+        view: how it is seen.
+        rng: where random actions come from.
+    """
+
+    max_no_ops = 0
+    lives = 0
+
+    def __init__(self, env: RestorableEnv, view: PlainView, rng: np.random.Generator) -> None:
+        self._env, self.view, self.rng = env, view, rng
+        self.frames_per_step = env.frames_per_step
+        space = env.action_space
+        if space.discrete and space.shape:
+            raise InputError(
+                f"actions of {space.shape} choices at once are not supported for policies: expected one choice, or"
+                " numbers"
+            )
+        self.observation = flattened(env.reset())
+        self.spaces = Spaces(
+            observation_shape=self.observation.shape,
+            observation_dtype="float32",
+            choices=int(space.high) - int(space.low) + 1 if space.discrete else None,
+            action_shape=space.shape,
+        )
+        self._steps = 0
+
+    def reset(self, no_ops: int = 0) -> None:
+        """Starts an episode; there is no such thing as doing nothing."""
+        self.observation, self._steps = flattened(self._env.reset()), 0
+
+    def step(self, action: Any, *, noise: bool = True) -> tuple[float, bool]:
+        """Takes the action, or a random one."""
+        space = self._env.action_space
+        if noise and self.view.random_actions and self.rng.random() < self.view.random_actions:
+            row = space.sample(self.rng, 1)[0]
+        elif space.discrete:
+            row = space.low + action
+        else:
+            row = space.low + (np.tanh(action) + 1.0) / 2.0 * (space.high - space.low)
+        observation, reward, terminated, truncated, _ = self._env.step(space.to_env(np.asarray(row, space.dtype)))
+        self.observation = flattened(observation)
+        self._steps += 1
+        return float(reward), bool(terminated or truncated or self._steps >= self.view.max_steps)
+
+    def policy_action(self, recorded: Any) -> Any:
+        """The choice counted from 0; or the numbers before they are squashed by tanh into the action's bounds."""
+        space = self._env.action_space
+        if space.discrete:
+            return int(recorded) - int(space.low)
+        share = (np.asarray(recorded, np.float64) - space.low) / (space.high - space.low)
+        return np.arctanh((2.0 * share - 1.0).clip(-BOUND, BOUND)).astype(np.float32)
+
+    def do_nothing(self, frames: int) -> bool:
+        """Nothing."""
+        return False
+
+    def snapshot(self) -> bytes:
+        """The environment's own, and the steps so far."""
+        saved = self._env.snapshot()
+        if saved is None:
+            raise InputError("this environment cannot be saved, so that no episode can start in mid-demonstration")
+        return self._steps.to_bytes(8, "little") + saved
+
+    def restore(self, snapshot: bytes) -> None:
+        """Puts it back."""
+        self._steps = int.from_bytes(snapshot[:8], "little")
+        self.observation = flattened(self._env.restore(snapshot[8:]))
+
+    def fingerprint(self) -> bytes:
+        """The environment's own."""
+        return self._env.fingerprint()
+
+    def render(self) -> NDArray[np.uint8]:
+        """The environment's own."""
+        return self._env.render()
+
+
+def flattened(observation: Any) -> NDArray[np.float32]:
+    """All numbers of an observation in one row: arrays, numbers, and dicts and tuples of them; text is left out."""
+    if isinstance(observation, dict):
+        parts = [flattened(observation[name]) for name in sorted(observation)]
+    elif isinstance(observation, (tuple, list)):
+        parts = [flattened(each) for each in observation]
+    elif isinstance(observation, (str, bytes)):
+        return np.zeros(0, np.float32)
+    else:
+        return np.asarray(observation, np.float32).reshape(-1)
+    return np.concatenate(parts) if parts else np.zeros(0, np.float32)

@@ -1,0 +1,43 @@
+"""From the environment of a search to the one that a policy plays."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from goexplore.envs import AtariEmulator, EnvSpec, atari_game_of, make_env
+from goexplore.errors import InputError
+from goexplore.play._atari import AtariPlay, AtariView
+from goexplore.play._gymnasium import PlainPlay, PlainView
+from goexplore.play._protocol import Play
+
+View: TypeAlias = AtariView | PlainView
+
+
+def make_play(spec: EnvSpec, view: View, rng: np.random.Generator) -> Play:
+    """Makes a game for a policy.
+
+    Of a search's settings on Atari, frame skip and the action set hold; how an episode ends and what is seen is up to
+    the view.
+
+    Args:
+        spec: the environment in which demonstrations were found.
+        view: how the policy sees it.
+        rng: where its noise comes from.
+
+    Raises:
+        InputError: the view does not fit the environment.
+    """
+    game = atari_game_of(spec.id) if spec.factory is None else None
+    if game is not None and isinstance(view, AtariView):
+        emulator = AtariEmulator(
+            game,
+            full_action_space=bool(spec.kwargs.get("full_action_space", False)),
+            max_frames=view.max_frames,
+            rollover_guard=bool(spec.kwargs.get("rollover_guard", True)),
+        )
+        return AtariPlay(emulator, view, rng, frame_skip=int(spec.kwargs.get("frame_skip", 4)))
+    if game is None and isinstance(view, PlainView):
+        return PlainPlay(make_env(spec), view, rng)
+    raise InputError(f"{spec.id} cannot be seen through a {type(view).__name__}")
