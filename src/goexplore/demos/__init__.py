@@ -1,7 +1,23 @@
 """What leaves a run: replays that were verified, videos, and descriptions."""
 
+from goexplore.demos._demonstration import Demonstration, digest_of, load_demonstrations
+from goexplore.demos._extract import Choice, demonstrations_of, difference, extract
 from goexplore.demos._inspect import inspect_run
 from goexplore.demos._render import RenderResult, render
 from goexplore.demos._replay import Replay, Replayer, pick_cells
 
-__all__ = ["RenderResult", "Replay", "Replayer", "inspect_run", "pick_cells", "render"]
+__all__ = [
+    "Choice",
+    "Demonstration",
+    "RenderResult",
+    "Replay",
+    "Replayer",
+    "demonstrations_of",
+    "difference",
+    "digest_of",
+    "extract",
+    "inspect_run",
+    "load_demonstrations",
+    "pick_cells",
+    "render",
+]

@@ -1,0 +1,22 @@
+"""Robustification: from demonstrations that work without noise to policies that hold under it."""
+
+from goexplore.robustification._actors import Actor, Balance, Imitator
+from goexplore.robustification._config import PRESETS, BackwardConfig, RobustifyConfig
+from goexplore.robustification._curriculum import VIRTUAL, Curriculum, Episode
+from goexplore.robustification._environments import BackwardEnvironments
+from goexplore.robustification._route import Route, reward_scale
+
+__all__ = [
+    "PRESETS",
+    "VIRTUAL",
+    "Actor",
+    "BackwardConfig",
+    "BackwardEnvironments",
+    "Balance",
+    "Curriculum",
+    "Episode",
+    "Imitator",
+    "RobustifyConfig",
+    "Route",
+    "reward_scale",
+]

@@ -1,0 +1,229 @@
+"""Actors of the backward algorithm: episodes that begin along demonstrations, and replays to imitate.
+
+observation, first = actor.begin()
+reward, end, cut = actor.step(action)       # of either, the next episode has already begun
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goexplore.play import Play
+from goexplore.robustification._config import BackwardConfig
+from goexplore.robustification._curriculum import VIRTUAL, Curriculum, Episode
+from goexplore.robustification._route import Route
+
+NEVER = 1 << 60
+
+
+@dataclass(slots=True)
+class Balance:
+    """How much time goes to episodes from reset (the virtual demonstration), shared by the actors of a rank.
+
+    Both kinds of episode differ in length, so that the paper draws them by l_d / l_v, the ratio of their mean lengths.
+    """
+
+    odds: float
+    """Steps from reset for each step along demonstrations."""
+    virtual_steps: float = 1.0
+    virtual_episodes: float = 1.0
+    other_steps: float = 1.0
+    other_episodes: float = 1.0
+
+    @property
+    def probability(self) -> float:
+        """Of beginning an episode at reset."""
+        other = self.other_steps / self.other_episodes
+        virtual = self.virtual_steps / self.virtual_episodes
+        return min(0.5, self.odds * other / virtual)
+
+    def count(self, demonstration: int, steps: int) -> None:
+        """Counts an episode."""
+        if demonstration == VIRTUAL:
+            self.virtual_steps, self.virtual_episodes = self.virtual_steps + steps, self.virtual_episodes + 1
+        else:
+            self.other_steps, self.other_episodes = self.other_steps + steps, self.other_episodes + 1
+
+
+class Actor:
+    """Plays episodes from starting points of the curriculum, or from reset.
+
+    Args:
+        play: its own game.
+        routes: the demonstrations.
+        curriculum: where to begin; shared.
+        balance: how often to begin at reset; shared.
+        config: settings.
+        scale: of rewards.
+        rng: its own.
+    """
+
+    def __init__(
+        self,
+        play: Play,
+        routes: Sequence[Route],
+        curriculum: Curriculum,
+        balance: Balance,
+        config: BackwardConfig,
+        *,
+        scale: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self.play, self._routes, self._curriculum, self._balance = play, routes, curriculum, balance
+        self._config, self._scale, self._rng = config, scale, rng
+        per_step = play.frames_per_step
+        self._lag = math.ceil(config.allowed_lag_frames / per_step)
+        self._hot = config.hot_frames / per_step
+        self._virtual_cut = None if config.virtual_cut_frames is None else config.virtual_cut_frames // per_step
+        self.over: list[Episode] = []
+        """Episodes that are over and not yet counted."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Begins an episode."""
+        config, rng, play = self._config, self._rng, self.play
+        self.steps, self._life_began = 0, 0
+        self._first_life_score: float | None = None
+        self._score, self._start = 0.0, 0
+        if config.virtual and rng.random() < self._balance.probability:
+            self._demonstration = VIRTUAL
+            play.reset(self._no_ops())
+        else:
+            self._demonstration = int(rng.integers(len(self._routes)))
+            route = self._routes[self._demonstration]
+            self._start = self._curriculum.draw(self._demonstration, rng, later=config.later_start_probability)
+            self._score = float(route.scores[self._start])
+            route.put(play, self._start)
+            if self._start == 0 or rng.random() < config.mid_no_ops:
+                lives = play.lives
+                if play.do_nothing(self._no_ops()) or play.lives < lives:
+                    route.put(play, self._start)  # doing nothing is deadly here
+        self._lives = play.lives
+        self._extra = math.floor(math.exp(config.extra_frames_coefficient * rng.random())) / play.frames_per_step
+        self.first = True
+
+    def _no_ops(self) -> int:
+        return int(self._rng.integers(self.play.max_no_ops + 1)) if self.play.max_no_ops else 0
+
+    @property
+    def temperature(self) -> float:
+        """At which the next action is drawn."""
+        return self._config.hot_temperature if self.steps < self._hot else 1.0
+
+    def step(self, action: Any) -> tuple[float, bool, bool]:
+        """Takes one agent step; returns the scaled reward, whether it was an end, and whether it was a cut."""
+        reward, over = self.play.step(action)
+        self.steps += 1
+        self._score += reward
+        lost_life = self.play.lives < self._lives
+        if lost_life:
+            self._lives, self._life_began = self.play.lives, self.steps
+            if self._first_life_score is None:
+                self._first_life_score = self._score
+        end, cut = self._virtual_end(over, lost_life) if self._demonstration == VIRTUAL else self._end(over, lost_life)
+        self.first = False
+        # A life lost while the game goes on is an end for learning, but not of the episode.
+        if (end or cut) and not (self._demonstration == VIRTUAL and end and not over):
+            self._finish()
+        return self._scale * reward, end, cut
+
+    def _end(self, over: bool, lost_life: bool) -> tuple[bool, bool]:
+        route, at = self._routes[self._demonstration], self._start + self.steps
+        if over or (lost_life and self._config.life_loss_fails):
+            return True, False
+        matched = self._score >= route.highest and (not route.has_losses or at >= len(route))
+        if matched:
+            self._extra -= 1
+            return False, self._extra <= 0
+        return self._score < route.threshold(at, self._lag), False
+
+    def _virtual_end(self, over: bool, lost_life: bool) -> tuple[bool, bool]:
+        if over:
+            return True, False
+        too_long = self._virtual_cut is not None and self.steps - self._life_began >= self._virtual_cut
+        return lost_life and self._config.life_loss_fails, too_long and not lost_life
+
+    def _finish(self) -> None:
+        final = self._routes[self._demonstration].final if self._demonstration != VIRTUAL else math.inf
+        first_life = self._score if self._first_life_score is None else self._first_life_score
+        self.over.append(
+            Episode(self._demonstration, self._start, self._score >= final, self.steps, self._score, first_life)
+        )
+        self._balance.count(self._demonstration, self.steps)
+        self.begin()
+
+
+class Imitator:
+    """Replays a stretch of a demonstration around its window, or from reset up to there.
+
+    No simulator is stepped: every state of a demonstration is known.
+
+    Args:
+        play: its own game.
+        routes: the demonstrations.
+        returns: what lies ahead of each of their steps, scaled and discounted.
+        curriculum: where the windows are; shared.
+        config: settings.
+        rng: its own.
+    """
+
+    def __init__(
+        self,
+        play: Play,
+        routes: Sequence[Route],
+        returns: Sequence[Any],
+        curriculum: Curriculum,
+        config: BackwardConfig,
+        rng: np.random.Generator,
+    ) -> None:
+        self.play, self._routes, self._returns, self._curriculum = play, routes, returns, curriculum
+        self._config, self._rng = config, rng
+        self._span = max(1, config.imitation_frames // play.frames_per_step)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begins a replay."""
+        rng, share = self._rng, self._config.imitation_from_start
+        self._demonstration = int(rng.integers(len(self._routes)))
+        route = self._routes[self._demonstration]
+        latest = self._curriculum.latest[self._demonstration]
+        earliest = max(0, latest - self._curriculum.window + 1 - int(rng.integers(self._span + 1)))
+        self._until = min(len(route), latest + self._span)
+        # `share` is that of steps: long replays from reset are drawn more seldom.
+        around, from_start = self._until - earliest, self._until
+        chance = share * around / (from_start * (1.0 - share) + share * around) if share else 0.0
+        self._step = 0 if rng.random() < chance else earliest
+        route.put(self.play, self._step)
+        self.first = True
+
+    @property
+    def action(self) -> Any:
+        """What the demonstration does now."""
+        return self._routes[self._demonstration].actions[self._step]
+
+    @property
+    def achieved(self) -> float:
+        """What it still achieves from here."""
+        return float(self._returns[self._demonstration][self._step])
+
+    @property
+    def weight(self) -> float:
+        """How much there is to learn here."""
+        if not self._config.imitate_failures:
+            return 1.0
+        return max(1e-6, 1.0 - float(self._curriculum.success[self._demonstration][self._step]))
+
+    def step(self) -> bool:
+        """Goes on by a step; returns whether that was the last of a replay, and another has begun."""
+        self._step += 1
+        self.first = False
+        if self._step >= self._until:
+            self.begin()
+            return True
+        self._routes[self._demonstration].put(self.play, self._step)
+        return False

@@ -1,0 +1,156 @@
+"""The numbers of the robustification phase, with their units and sources."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from goexplore.errors import InputError
+from goexplore.learn import NetworkConfig, PPOConfig
+from goexplore.play import AtariView, View
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardConfig:
+    """The backward algorithm (SI, "The backward algorithm"). The defaults are the paper's for Atari."""
+
+    window_frames: int = 160
+    """Starting points from which episodes begin: this many raw frames up to the latest one. Paper: 160 (Extended Data
+    Table 1a), 40 in robotics. Fewer concentrate a small number of actors."""
+    move_threshold: float = 0.1
+    """Success at which the window stays where it is; above it, it moves towards the start. Paper: 0.1. Higher is
+    steadier where few episodes are counted."""
+    allowed_lag_frames: int = 50
+    """An episode whose score is below the demonstration's by more than this much time has failed. Paper: 50; 10 in
+    robotics. More lets a policy wait for the right moment."""
+    extra_frames_coefficient: float = 7.0
+    """c: an episode that has matched goes on for floor(e^(c X)) raw frames, X uniform in 0..1. Paper: 7 (up to 1,096
+    frames); 4 in robotics. Lower wastes less time of short episodes."""
+    later_start_probability: float = 0.0
+    """Probability of starting anywhere between the window and the demonstration's end. Paper: not mentioned; the
+    authors' code: 0.2. It keeps what was learnt first alive."""
+    update_steps: int = 200
+    """Agent steps of each actor, times the number of demonstrations, between two moves. Paper: not stated; the
+    authors' code: 200."""
+    success_decay: float = 0.0
+    """What remains of earlier counts of success at each move. 0: only the latest count. Paper: not mentioned."""
+    most_move_frames: int | None = None
+    """Longest move of a window. None: no limit. Paper: not mentioned."""
+    virtual: bool = True
+    """Whether some episodes begin at reset and follow no demonstration (the virtual demonstration). Paper: on Atari."""
+    virtual_odds: float | None = None
+    """Steps of such episodes for each step of the others. None: one part in as many as there are demonstrations,
+    itself included (paper: 1/11)."""
+    virtual_odds_at_start: float | None = None
+    """The same once all windows have reached the start. None: no change."""
+    virtual_cut_frames: int | None = None
+    """Cut such an episode when a life has lasted this long. None: never. Paper: never. A policy that found a safe
+    spot may stay there for ever."""
+    life_loss_fails: bool = False
+    """Whether losing a life ends an episode that follows a demonstration; the value of a state before any death is
+    then that of the life. Paper: no."""
+    mid_no_ops: float = 0.0
+    """Probability of doing nothing for some frames at starts in mid-demonstration too. Paper: only at reset."""
+    hot_frames: int = 0
+    """Raw frames at the beginning of an episode in which actions are drawn at `hot_temperature`. Paper: not
+    mentioned; the authors' code: 100."""
+    hot_temperature: float = 2.0
+    """Above 1 is more random."""
+    reward_target: float = 10.0
+    """C: rewards are scaled so that the mean absolute value along the demonstrations is this. Paper: 10."""
+    imitation_from_start: float = 0.3
+    """Share of imitated steps that belong to replays from reset. Paper: "SIL from start prob." 0.3; 0 in robotics."""
+    imitation_frames: int = 128
+    """Raw frames of a replay around the window. Paper: not stated; the authors' code: 32 agent steps' worth."""
+    imitate_failures: bool = False
+    """Weigh imitation by 1 - success of the starting point. Paper: not mentioned; the authors' code does."""
+
+    def __post_init__(self) -> None:
+        for name in ("window_frames", "update_steps", "imitation_frames"):
+            if (value := getattr(self, name)) < 1:
+                raise InputError(f"{name} {value}: expected at least 1")
+        for name in ("move_threshold", "later_start_probability", "mid_no_ops", "imitation_from_start"):
+            if not 0 <= (value := getattr(self, name)) <= 1:
+                raise InputError(f"{name} {value}: expected 0 to 1")
+        if self.allowed_lag_frames < 0 or self.hot_frames < 0 or not 0 <= self.success_decay < 1:
+            raise InputError(
+                f"allowed_lag_frames {self.allowed_lag_frames}, hot_frames {self.hot_frames}, success_decay"
+                f" {self.success_decay}: expected at least 0, and success_decay below 1"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class RobustifyConfig:
+    """Everything that a robustification depends on beside its demonstrations and seed."""
+
+    view: View = field(default_factory=AtariView)
+    """How the policy sees the game."""
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    backward: BackwardConfig = field(default_factory=BackwardConfig)
+    actors: int = 256
+    """N, on all ranks together. Paper: 8 workers with 32 each; 960 in robotics."""
+    imitators: int = 16
+    """Actors that replay demonstrations for self-imitation. Paper: 8 workers with 2 each; 64 in robotics."""
+
+    def __post_init__(self) -> None:
+        if self.actors < 1 or self.imitators < 0:
+            raise InputError(f"actors {self.actors}, imitators {self.imitators}: expected at least 1, and at least 0")
+
+
+PAPER = RobustifyConfig()
+ORIGINAL = RobustifyConfig(
+    # Facts about the authors' scripts, where the paper says otherwise or nothing.
+    ppo=PPOConfig(value_coefficient=0.25),  # the squared error is halved as well
+    backward=BackwardConfig(later_start_probability=0.2, hot_frames=100, imitate_failures=True),
+)
+LAPTOP = RobustifyConfig(
+    # A network thirty times smaller, and more learning from each step: docs/measurements.md.
+    view=AtariView(width=64, height=64, gray=True),
+    network=NetworkConfig(
+        convolutions=((16, 8, 4), (32, 4, 2), (32, 3, 1)),
+        hidden=(256,),
+        memory=0,
+        gain=math.sqrt(2),
+        value_gain=0.1,
+    ),
+    ppo=PPOConfig(
+        steps=64,
+        context=0,
+        epochs=3,
+        minibatches=4,
+        learning_rate=2.5e-4,
+        final_learning_rate=1e-4,
+        adam_epsilon=1e-5,
+        gradient_norm=0.5,
+        gamma=0.995,
+        clip=0.15,
+        value_clip=None,
+        value_coefficient=0.25,
+        entropy_coefficient=3e-3,
+        final_entropy_coefficient=3e-4,
+        l2_coefficient=0.0,
+        average_over="own",
+    ),
+    backward=BackwardConfig(
+        window_frames=64,
+        move_threshold=0.2,
+        allowed_lag_frames=200,
+        extra_frames_coefficient=3.0,
+        later_start_probability=0.2,
+        update_steps=96,
+        success_decay=0.5,
+        most_move_frames=64,
+        virtual_odds=0.11,
+        virtual_odds_at_start=1.0,
+        virtual_cut_frames=1_000,
+        life_loss_fails=True,
+        mid_no_ops=0.5,
+        reward_target=1.0,
+        imitate_failures=True,
+    ),
+    actors=48,
+    imitators=6,
+)
+PRESETS = {"paper": PAPER, "original-code": ORIGINAL, "laptop": LAPTOP}
+"""`paper`: Extended Data Table 1a, for GPUs. `original-code`: as the authors' scripts ran. `laptop`: a few cores."""

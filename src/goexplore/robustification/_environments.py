@@ -1,0 +1,103 @@
+"""The actors of one rank, as the learner sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.learn import Imitation, Transitions
+from goexplore.play import Play
+from goexplore.robustification._actors import Actor, Balance, Imitator
+from goexplore.robustification._config import BackwardConfig
+from goexplore.robustification._curriculum import Curriculum, Episode
+from goexplore.robustification._route import Route
+
+
+class BackwardEnvironments:
+    """Actors first, then imitators; all in this process.
+
+    Args:
+        make: makes a game with a generator of its own.
+        routes: the demonstrations.
+        curriculum: where episodes begin.
+        balance: how many begin at reset.
+        config: settings of the backward algorithm.
+        actors: how many play.
+        imitators: how many replay.
+        scale: of rewards.
+        gamma: discount factor.
+        seeds: where all randomness comes from.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[np.random.Generator], Play],
+        routes: Sequence[Route],
+        curriculum: Curriculum,
+        balance: Balance,
+        config: BackwardConfig,
+        *,
+        actors: int,
+        imitators: int,
+        scale: float,
+        gamma: float,
+        seeds: np.random.SeedSequence,
+    ) -> None:
+        rngs = [np.random.default_rng(each) for each in seeds.spawn(actors + imitators)]
+        self.actors = [
+            Actor(make(rng), routes, curriculum, balance, config, scale=scale, rng=rng) for rng in rngs[:actors]
+        ]
+        returns = [route.returns(gamma, scale) for route in routes]
+        self.imitators = [Imitator(make(rng), routes, returns, curriculum, config, rng=rng) for rng in rngs[actors:]]
+        count = actors + imitators
+        self.spaces = (self.actors[0].play).spaces
+        self.groups = [slice(0, count)]
+        self.observations: NDArray[Any] = np.zeros(
+            (count, *self.spaces.observation_shape), self.spaces.observation_dtype
+        )
+        self.first, self.temperature = np.ones(count, np.bool_), np.ones(count, np.float32)
+        self._own = np.arange(count) < actors
+        self._actions: NDArray[Any] = np.zeros(0)
+        self._look()
+
+    def begin(self, group: int, actions: NDArray[Any]) -> None:
+        """Takes note of the actions: everything happens in `finish`."""
+        self._actions = actions
+
+    def finish(self, group: int) -> Transitions:
+        """Steps every actor and imitator."""
+        count = len(self._own)
+        rewards, ends, cuts = np.zeros(count, np.float32), np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+        for index, actor in enumerate(self.actors):
+            rewards[index], ends[index], cuts[index] = actor.step(self._actions[index])
+        imitation = self._imitation() if self.imitators else None
+        for index, imitator in enumerate(self.imitators, len(self.actors)):
+            cuts[index] = imitator.step()
+        self._look()
+        return Transitions(rewards, ends, cuts, self._own, imitation)
+
+    def _imitation(self) -> Imitation:
+        count = len(self._own)
+        actions = np.zeros((count, *self.spaces.action_shape), self.spaces.action_dtype)
+        returns, weights = np.zeros(count, np.float32), np.zeros(count, np.float32)
+        for index, imitator in enumerate(self.imitators, len(self.actors)):
+            actions[index], returns[index], weights[index] = imitator.action, imitator.achieved, imitator.weight
+        return Imitation(actions, returns, weights)
+
+    def _look(self) -> None:
+        for index, actor in enumerate(self.actors):
+            self.observations[index] = actor.play.observation
+            self.first[index], self.temperature[index] = actor.first, actor.temperature
+        for index, imitator in enumerate(self.imitators, len(self.actors)):
+            self.observations[index] = imitator.play.observation
+            self.first[index] = imitator.first
+
+    def episodes(self) -> list[Episode]:
+        """Episodes that were over since the last call."""
+        found = [episode for actor in self.actors for episode in actor.over]
+        for actor in self.actors:
+            actor.over.clear()
+        return found

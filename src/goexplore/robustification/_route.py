@@ -1,0 +1,101 @@
+"""A demonstration made ready for training: the exact state before each of its steps, and what lies ahead of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.archive import SnapshotCodec
+from goexplore.demos import Demonstration, digest_of
+from goexplore.errors import InputError
+from goexplore.play import Play
+
+
+class Route:
+    """A demonstration that has been played through once, without noise.
+
+    Every state is kept with the observations that led to it, so that an episode which begins there sees what it would
+    have seen.
+
+    Args:
+        demonstration: what to play.
+        play: where; left somewhere in the middle.
+        on_step: told the steps played so far.
+
+    Raises:
+        InputError: the game does not do what the demonstration says.
+    """
+
+    def __init__(
+        self, demonstration: Demonstration, play: Play, *, on_step: Callable[[int], None] = lambda steps: None
+    ) -> None:
+        self.rewards = demonstration.rewards
+        self.actions = [play.policy_action(row) for row in demonstration.actions]
+        self.scores: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(self.rewards)])
+        """Score before each step, and after the last: (steps + 1,)."""
+        self.final, self.highest = float(self.scores[-1]), float(self.scores.max())
+        self.has_losses = bool((self.rewards < 0).any())
+        play.reset()
+        self._codec = SnapshotCodec.for_start(play.snapshot(), b"")
+        self._states: list[bytes | None] = []
+        score = 0.0
+        for step, action in enumerate(self.actions):
+            self._states.append(self._codec.encode(play.snapshot(), b""))
+            reward, over = play.step(action, noise=False)
+            score += reward
+            if reward != self.rewards[step] or (over and step < len(self) - 1):
+                raise _does_not_fit(demonstration, f"at step {step:,} it brings {reward:g} points")
+            on_step(step + 1)
+        if demonstration.state and digest_of(play.fingerprint()) != demonstration.state:
+            raise _does_not_fit(demonstration, "it ends in another state")
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def put(self, play: Play, step: int) -> None:
+        """Puts a game into the state before a step."""
+        play.restore(self._codec.decode(self._states[step] or b"")[0])
+
+    def threshold(self, step: int, lag: int) -> float:
+        """The score below which an episode lags too far behind: the demonstration's least within `lag` steps.
+
+        Looking ahead too tolerates losses that the demonstration is about to make itself.
+        """
+        if step <= lag:
+            return -np.inf
+        last = len(self)
+        part = self.scores[min(step - lag, last) : min(step + lag, last) + 1]
+        return float(part.min())
+
+    def returns(self, gamma: float, scale: float) -> NDArray[np.float32]:
+        """Scaled and discounted reward ahead of each step, to the demonstration's end."""
+        ahead, result = 0.0, np.zeros(len(self), np.float32)
+        for step in range(len(self) - 1, -1, -1):
+            ahead = scale * self.rewards[step] + gamma * ahead
+            result[step] = ahead
+        return result
+
+
+def reward_scale(routes: Sequence[Route], gamma: float, target: float) -> float:
+    """M = C / mu_V: rewards times this have a mean absolute value of `target` along the routes.
+
+    Raises:
+        InputError: no route has any reward.
+    """
+    values = np.concatenate([np.abs(route.returns(gamma, 1.0)) for route in routes])
+    mean = float(values.mean())
+    if mean == 0:
+        raise InputError(
+            "the demonstrations hold no reward at all, so that there is nothing to match: take some with a score"
+            " (goexplore demos --which best, or explore longer)"
+        )
+    return target / mean
+
+
+def _does_not_fit(demonstration: Demonstration, what: str) -> InputError:
+    return InputError(
+        f"the demonstration does not fit this environment: played here, {what}. It was recorded in"
+        f" {demonstration.env.id} with {demonstration.facts or demonstration.env.kwargs}"
+    )

@@ -1,0 +1,358 @@
+"""The backward algorithm's episodes: exact starts, ends that end, cuts that cut, and learning that learns."""
+
+from __future__ import annotations
+
+import math
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from goexplore.demos import Demonstration, digest_of  # noqa: E402
+from goexplore.envs import AtariEnv, EnvSpec  # noqa: E402
+from goexplore.errors import InputError  # noqa: E402
+from goexplore.learn import ActorCritic, Learner, NetworkConfig, PPOConfig, Ranks, Rollout, Transitions  # noqa: E402
+from goexplore.play import AtariView, PlainView, make_play  # noqa: E402
+from goexplore.robustification import (  # noqa: E402
+    VIRTUAL,
+    Actor,
+    BackwardConfig,
+    BackwardEnvironments,
+    Balance,
+    Curriculum,
+    Imitator,
+    Route,
+    reward_scale,
+)
+from tests.robustification.chain import chain_demonstration, chain_spec  # noqa: E402
+
+VIEW = AtariView(width=32, height=32, gray=True)
+
+
+def atari_demonstration(game="montezuma_revenge", steps=150, seed=3) -> Demonstration:
+    env = AtariEnv(game)
+    env.reset()
+    rng = np.random.default_rng(seed)
+    actions = env.action_space.sample_repeating(rng, steps, 0.9)
+    rewards = [env.step(int(action))[1] for action in actions]
+    return Demonstration(
+        env=EnvSpec(f"ALE/{game}" if "/" in game else game),
+        actions=actions,
+        rewards=np.array(rewards, np.float64),
+        ends_episode=False,
+        state=digest_of(env.fingerprint()),
+        frames_per_step=4,
+        facts={"rom_md5": env.rom_md5},
+    )
+
+
+def chain_play(seed=0, **view):
+    return make_play(chain_spec(), PlainView(**view), np.random.default_rng(seed))
+
+
+def actor(config: BackwardConfig, *, odds=0.0, route=None, play=None, seed=0):
+    play = play or chain_play()
+    route = route or Route(chain_demonstration(), play)
+    window = max(1, config.window_frames // play.frames_per_step)
+    curriculum = Curriculum([len(route)], window=window, threshold=config.move_threshold)
+    made = Actor(play, [route], curriculum, Balance(odds), config, scale=1.0, rng=np.random.default_rng(seed))
+    return made, curriculum, route
+
+
+@pytest.mark.atari
+@pytest.mark.parametrize("game", ["montezuma_revenge", "freeway"])
+def test_from_every_step_the_rest_of_the_demonstration_does_what_it_did(game):
+    """Restored in another emulator, without noise: same rewards, same memory, same observations."""
+    demonstration = atari_demonstration(game)
+    spec = demonstration.env
+    play, other = (make_play(spec, VIEW, np.random.default_rng(seed)) for seed in range(2))
+    route = Route(demonstration, play)
+    play.reset()
+    seen, states = [], []
+    for action in route.actions:
+        seen.append(play.observation.copy())
+        states.append(play.fingerprint())
+        play.step(action, noise=False)
+    other.reset()
+    for start in range(0, len(route), 7):
+        route.put(other, start)
+        for step in range(start, len(route)):
+            if step < start + 6:
+                np.testing.assert_array_equal(other.observation, seen[step])
+                assert other.fingerprint() == states[step]
+            reward, _ = other.step(route.actions[step], noise=False)
+            assert reward == route.rewards[step]
+        assert digest_of(other.fingerprint()) == demonstration.state
+
+
+@pytest.mark.atari
+def test_a_demonstration_of_another_game_is_refused():
+    demonstration = atari_demonstration("freeway")
+    play = make_play(EnvSpec("pong"), VIEW, np.random.default_rng(0))
+    with pytest.raises(InputError, match="does not fit this environment"):
+        Route(demonstration, play)
+
+
+@pytest.mark.parametrize("lag", [0, 3, 10])
+def test_doing_the_wrong_thing_ends_within_the_demonstration_and_the_lag(lag):
+    """A failure that never ends fills the batch with hopeless states and hides among the successes."""
+    config = BackwardConfig(
+        allowed_lag_frames=lag, window_frames=50, virtual=False, extra_frames_coefficient=0.0, later_start_probability=1
+    )
+    made, _, route = actor(config)
+    for _ in range(30):
+        start, steps = made._start, 0
+        while True:
+            wrong = (route.actions[0] + 1) % 4
+            _, end, cut = made.step(wrong if made.play.observation[0] else 0)
+            steps += 1
+            assert not cut
+            if end:
+                break
+            assert steps <= len(route) - start + lag + 1
+        assert not made.over[-1].matched
+        assert made.over[-1].start == start
+
+
+def test_following_the_demonstration_succeeds_from_everywhere():
+    config = BackwardConfig(allowed_lag_frames=0, window_frames=50, virtual=False, extra_frames_coefficient=0.0)
+    made, _, route = actor(config)
+    ends = 0
+    while len(made.over) < 40:
+        at = int(np.argmax(made.play.observation))
+        _, end, _ = made.step(route.actions[at])
+        ends += end
+    assert all(episode.matched for episode in made.over)
+    assert all(episode.steps == len(route) - episode.start for episode in made.over)
+    assert ends == 40, "the chain's own end comes first"
+
+
+def test_a_match_goes_on_for_the_extra_frames_and_is_then_cut():
+    """Here the demonstration stops short of the chain's end, so that only the cut can end an episode."""
+    whole = chain_demonstration()
+    rewards = np.zeros(20)
+    rewards[5] = 1.0
+    env = EnvSpec("tests.robustification.test_backward:Scores")
+    demonstration = Demonstration(env, whole.actions[:20] * 0, rewards, False, "", 1)
+    play = make_play(env, PlainView(), np.random.default_rng(0))
+    config = BackwardConfig(window_frames=20, virtual=False, extra_frames_coefficient=2.0, allowed_lag_frames=5)
+    made, _, _ = actor(config, route=Route(demonstration, play), play=play)
+    lengths = []
+    while len(made.over) < 300:
+        _, end, _ = made.step(0)
+        assert not end
+    for episode in made.over:
+        assert episode.matched
+        lengths.append(episode.steps - max(0, 6 - episode.start))
+    # The step that brings the point is the first of the extra ones.
+    assert min(lengths) >= 0
+    assert max(lengths) <= math.floor(math.exp(2.0))
+    assert len(set(lengths)) > 3
+
+
+def test_success_counts_whatever_ends_the_episode():
+    """Dying after the score was matched is still a success."""
+    env = EnvSpec("tests.robustification.test_backward:Scores", {"dies_after": 9})
+    demonstration = Demonstration(env, np.zeros(8, np.uint8), np.eye(8)[5], False, "", 1)
+    play = make_play(env, PlainView(), np.random.default_rng(0))
+    config = BackwardConfig(window_frames=8, virtual=False, extra_frames_coefficient=20.0, allowed_lag_frames=5)
+    made, _, _ = actor(config, route=Route(demonstration, play), play=play)
+    ended = 0
+    while len(made.over) < 20:
+        _, end, _ = made.step(0)
+        ended += end
+    assert ended > 15
+    assert all(episode.matched for episode in made.over)
+
+
+def test_losses_to_come_are_no_lag_and_no_early_match():
+    """Rewards of -1: standing at 0 is not a success before the demonstration's time is over."""
+    env = EnvSpec("tests.robustification.test_backward:Scores", {"reward": -1.0})
+    rewards = np.zeros(12)
+    rewards[5] = -1.0
+    demonstration = Demonstration(env, np.zeros(12, np.uint8), rewards, False, "", 1)
+    play = make_play(env, PlainView(), np.random.default_rng(0))
+    route = Route(demonstration, play)
+    config = BackwardConfig(window_frames=1, virtual=False, extra_frames_coefficient=0.0, allowed_lag_frames=2)
+    made, curriculum, _ = actor(config, route=route, play=play)
+    curriculum.latest[0] = 0
+    made.begin()
+    for _ in range(1, 12):
+        _, end, cut = made.step(0)
+        assert not end
+        assert not cut
+        assert not made.over
+    assert route.threshold(5, 2) == -1.0
+
+
+def test_the_reward_scale_of_the_paper():
+    """100 points after 90 steps with gamma 0.999: mu_V = 95.7, m = 0.1045 for C = 10."""
+    play = make_play(
+        EnvSpec("tests.robustification.test_backward:Scores", {"at": 89, "reward": 100.0}),
+        PlainView(),
+        np.random.default_rng(0),
+    )
+    demonstration = Demonstration(
+        EnvSpec("tests.robustification.test_backward:Scores"),
+        np.zeros(90, np.uint8),
+        100.0 * np.eye(90)[89],
+        False,
+        "",
+        1,
+    )
+    assert reward_scale([Route(demonstration, play)], 0.999, 10.0) == pytest.approx(0.1045, abs=1e-4)
+
+
+def test_imitators_show_the_demonstration_and_what_it_achieves():
+    play = chain_play()
+    route = Route(chain_demonstration(), play)
+    curriculum = Curriculum([50], window=10, threshold=0.2)
+    curriculum.latest[0] = 30
+    config = BackwardConfig(imitation_frames=8, imitation_from_start=0.3)
+    made = Imitator(play, [route], [route.returns(0.9, 2.0)], curriculum, config, np.random.default_rng(0))
+    from_start = steps = 0
+    began_at_start = made._step == 0
+    for _ in range(6000):
+        at = int(np.argmax(made.play.observation))
+        assert made.action == route.actions[at]
+        assert made.achieved == pytest.approx(2.0 * 0.9 ** (49 - at), rel=1e-5)
+        steps += 1
+        from_start += began_at_start
+        if made.step():
+            began_at_start = made._step == 0
+            assert made.first
+    assert from_start / steps == pytest.approx(0.3, abs=0.06)
+
+
+def test_time_at_reset_is_balanced_by_length():
+    balance = Balance(odds=0.25)
+    rng = np.random.default_rng(0)
+    steps = {VIRTUAL: 0, 0: 0}
+    for _ in range(4000):
+        chosen = VIRTUAL if rng.random() < balance.probability else 0
+        length = 200 if chosen == VIRTUAL else 20
+        steps[chosen] += length
+        balance.count(chosen, length)
+    assert steps[VIRTUAL] / steps[0] == pytest.approx(0.25, rel=0.2)
+
+
+CHAIN = BackwardConfig(
+    window_frames=8,
+    move_threshold=0.2,
+    allowed_lag_frames=10,
+    extra_frames_coefficient=0.0,
+    later_start_probability=0.2,
+    imitation_frames=8,
+    imitate_failures=True,
+)
+PPO = PPOConfig(
+    steps=32,
+    context=0,
+    epochs=3,
+    minibatches=4,
+    learning_rate=1e-3,
+    gamma=0.98,
+    value_clip=None,
+    clip=0.2,
+    entropy_coefficient=3e-3,
+    average_over="own",
+    gradient_norm=0.5,
+    l2_coefficient=0.0,
+)
+NETWORK = NetworkConfig(convolutions=(), hidden=(64,), memory=0, gain=math.sqrt(2))
+NOISE = {"max_steps": 100, "random_actions": 0.02}
+ITERATIONS = 150
+
+
+def training(environments):
+    """Yields after every iteration of PPO."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    network = ActorCritic(NETWORK, environments.spaces)
+    rollout = Rollout(environments, network, steps=PPO.steps, context=0, generator=torch.Generator().manual_seed(0))
+    learner = Learner(network, PPO, Ranks(), np.random.default_rng(0))
+    for iteration in range(ITERATIONS):
+        rollout.collect(network)
+        yield iteration
+        learner.update(rollout, done=iteration / ITERATIONS)
+
+
+def test_the_backward_algorithm_solves_a_chain_of_fifty_states():
+    routes = [Route(chain_demonstration(), chain_play())]
+    curriculum, balance = Curriculum([50], window=8, threshold=0.2, decay=0.5), Balance(odds=0.1)
+    environments = BackwardEnvironments(
+        lambda rng: make_play(chain_spec(), PlainView(**NOISE), rng),
+        routes,
+        curriculum,
+        balance,
+        CHAIN,
+        actors=16,
+        imitators=2,
+        scale=1.0,
+        gamma=PPO.gamma,
+        seeds=np.random.SeedSequence(0),
+    )
+    from_reset: list[bool] = []
+    for iteration in training(environments):
+        episodes = environments.episodes()
+        curriculum.count(episodes)
+        from_reset += [episode.score > 0 for episode in episodes if episode.demonstration == VIRTUAL]
+        if iteration % 4 == 3:
+            curriculum.move()
+            if curriculum.at_start(0):
+                balance.odds = 1.0
+    assert np.mean(from_reset[-40:]) > 0.6
+
+
+def test_plain_ppo_does_not():
+    """The same learner, network and steps, every episode from reset, nothing to imitate."""
+    environments = FromReset(16)
+    for _ in training(environments):
+        pass
+    assert environments.reward == 0
+
+
+class FromReset:
+    """Plain episodes of the chain."""
+
+    def __init__(self, actors: int) -> None:
+        self._plays = [chain_play(seed, **NOISE) for seed in range(actors)]
+        self.spaces, self.groups, self.reward = self._plays[0].spaces, [slice(0, actors)], 0.0
+        self.first, self.temperature = np.ones(actors, bool), np.ones(actors, np.float32)
+        self.observations = np.stack([play.observation for play in self._plays])
+
+    def begin(self, group, actions):
+        self._actions = actions
+
+    def finish(self, group):
+        count = len(self._plays)
+        rewards, ends = np.zeros(count, np.float32), np.zeros(count, bool)
+        for index, play in enumerate(self._plays):
+            rewards[index], ends[index] = play.step(self._actions[index])
+            if ends[index]:
+                play.reset()
+            self.observations[index] = play.observation
+        self.first = ends.copy()
+        self.reward += float(rewards.sum())
+        return Transitions(rewards, ends, np.zeros(count, bool), np.ones(count, bool))
+
+
+class Scores(gym.Env):
+    """A reward at one step; may die later."""
+
+    action_space = gym.spaces.Discrete(2)
+    observation_space = gym.spaces.Box(0, 1000, (1,), np.float32)
+
+    def __init__(self, at: int = 5, reward: float = 1.0, dies_after: int = 10_000) -> None:
+        self.at, self.reward, self.dies_after, self.time = at, reward, dies_after, 0
+
+    def reset(self, *, seed=None, options=None):
+        self.time = 0
+        return np.array([0.0], np.float32), {}
+
+    def step(self, action):
+        reward = self.reward if self.time == self.at else 0.0
+        self.time += 1
+        return np.array([float(self.time)], np.float32), reward, self.time >= self.dies_after, False, {}
