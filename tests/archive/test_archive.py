@@ -11,6 +11,7 @@ from goexplore.archive import (
     AddStatus,
     Archive,
     InverseSelector,
+    RoomSelector,
     SeenSelector,
     SnapshotCodec,
     Trajectory,
@@ -86,6 +87,32 @@ def test_seen_weights_follow_the_paper():
     assert UniformSelector().weights(archive).tolist() == [1, 1, 1]
 
 
+def test_rooms_are_drawn_before_cells(rng):
+    """Whatever the number of its cells, a room is drawn by how often rollouts began in it."""
+    archive = make_archive()
+    for key in (b"Aa", b"Ab", b"Ac", b"Ba"):
+        offer(archive, key, 0, 1)
+    selector = RoomSelector(1)
+    rooms = [key[:1] for key in archive.keys]
+    assert set(rooms) == {archive.keys[0][:1], b"A", b"B"}
+    archive.table["seen"][:] = [9, 0, 0, 1, 3]
+    archive.table["chosen"][:] = [4, 1, 0, 0, 2]
+
+    def of(room):
+        weights = selector.weights(archive)
+        return sum(weight for weight, name in zip(weights, rooms, strict=True) if name == room)
+
+    assert of(b"A") == pytest.approx(1 / 2)
+    assert of(b"B") == pytest.approx(1 / 3)
+    inside = selector.weights(archive)[1:4]
+    np.testing.assert_allclose(inside / inside.sum(), np.array([1, 1, 0.5]) / 2.5)
+    offer(archive, b"Bb", 0, 1)
+    rooms.append(b"B")
+    assert of(b"B") == pytest.approx(1 / 3), "a new cell does not make its room more likely"
+    fresh = RoomSelector(1).weights(archive)
+    np.testing.assert_array_equal(fresh, selector.weights(archive))
+
+
 def test_drawing_is_proportional(rng):
     rows = draw(np.array([1.0, 0.0, 3.0]), rng, 40_000)
     counts = np.bincount(rows, minlength=3) / 40_000
@@ -102,8 +129,10 @@ def test_weights_that_cannot_be_drawn_from(weights, rng):
 def test_selectors_by_name():
     assert isinstance(make_selector("uniform"), UniformSelector)
     assert isinstance(make_selector("goexplore.archive:SeenSelector"), SeenSelector)
-    with pytest.raises(InputError, match="expected seen, inverse, uniform"):
-        make_selector("best")
+    assert isinstance(make_selector("rooms:2"), RoomSelector)
+    for name in ("best", "rooms", "rooms:0", "rooms:x"):
+        with pytest.raises(InputError, match="expected seen, inverse, uniform"):
+            make_selector(name)
 
 
 VISITS = st.lists(

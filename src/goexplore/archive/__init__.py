@@ -12,7 +12,16 @@ from goexplore.archive._forest import START, Forest, Trajectory
 from goexplore.archive._frames import FrameCodec, identity
 from goexplore.archive._joined import join_bytes, split_bytes
 from goexplore.archive._montezuma_selector import MontezumaSelector
-from goexplore.archive._selectors import InverseSelector, SeenSelector, Selector, UniformSelector, draw, make_selector
+from goexplore.archive._room_selector import RoomSelector
+from goexplore.archive._selectors import (
+    InverseSelector,
+    SeenSelector,
+    Selector,
+    UniformSelector,
+    draw,
+    make_selector,
+    names_own_selector,
+)
 from goexplore.archive._snapshots import SnapshotCodec
 
 __all__ = [
@@ -26,6 +35,7 @@ __all__ = [
     "FrameCodec",
     "InverseSelector",
     "MontezumaSelector",
+    "RoomSelector",
     "SeenSelector",
     "Selector",
     "SnapshotCodec",
@@ -36,5 +46,6 @@ __all__ = [
     "identity",
     "join_bytes",
     "make_selector",
+    "names_own_selector",
     "split_bytes",
 ]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from goexplore.archive._archive import Archive
 from goexplore.archive._montezuma_selector import MontezumaSelector
+from goexplore.archive._room_selector import RoomSelector
 from goexplore.errors import InputError
 from goexplore.plugins import load_object, made
 
@@ -57,14 +58,25 @@ SELECTORS: dict[str, type[Selector]] = {
 
 
 def make_selector(selector: str | Selector) -> Selector:
-    """Returns the selector of that name (of `SELECTORS`, or `package.module:name`), or the object itself."""
+    """Returns the selector of that name (`SELECTORS`, `rooms:BYTES`, `package.module:name`), or the object itself."""
     if not isinstance(selector, str):
         return cast(Selector, made(selector))
     if selector in SELECTORS:
         return SELECTORS[selector]()
-    if ":" not in selector:
-        raise InputError(f"selector {selector!r}: expected {', '.join(SELECTORS)} or package.module:name of your own")
+    name, _, argument = selector.partition(":")
+    if name == "rooms" and argument.isdigit() and int(argument) > 0:
+        return RoomSelector(int(argument))
+    if ":" not in selector or name == "rooms":
+        raise InputError(
+            f"selector {selector!r}: expected {', '.join(SELECTORS)}, rooms:BYTES (how many bytes of a key say which"
+            " room it is in) or package.module:name of your own"
+        )
     return cast(Selector, made(load_object(selector, what="selector")))
+
+
+def names_own_selector(selector: str) -> bool:
+    """Whether a selector's name is that of code outside this library, whose import would run it."""
+    return ":" in selector and not selector.startswith("rooms:")
 
 
 def draw(weights: NDArray[np.float64], rng: np.random.Generator, count: int) -> NDArray[np.int64]:

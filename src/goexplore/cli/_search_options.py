@@ -26,7 +26,7 @@ class SearchOptions:
     repeat_probability: float | None = None
     """Probability of repeating the previous action."""
     selector: str | None = None
-    """How cells are selected: seen, inverse, uniform, montezuma (with its domain cells), or
+    """How cells are selected: seen, inverse, uniform, rooms:BYTES, montezuma (with its domain cells), or
     package.module:name."""
     explorer: str | None = None
     """How to act after a return: random, pure-random, or package.module:name."""

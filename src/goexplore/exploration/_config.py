@@ -24,8 +24,9 @@ class ExplorationConfig:
     further in one direction."""
     selector: Any = "seen"
     """How cells are selected: "seen" (W = 1/sqrt(C_seen + 1), Extended Data Table 1a), "inverse" (1/(C_seen + 1)),
-    "uniform", "montezuma" (W_mont_domain, for its domain cells), "package.module:name", or a Selector. "inverse" goes
-    to new cells more eagerly, which pays at small budgets."""
+    "uniform", "rooms:BYTES" (first a room, told by that many bytes of the key, then a cell), "montezuma"
+    (W_mont_domain, for its domain cells), "package.module:name", or a Selector. "inverse" and "rooms" go to what is
+    new more eagerly, which pays at small budgets."""
     explorer: Any = "random"
     """How to act after a return: "random" (with repetition), "pure-random" (without), "package.module:name", or
     an Explorer."""

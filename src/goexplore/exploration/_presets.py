@@ -77,7 +77,8 @@ SET_UPS: dict[tuple[str, str], Preset] = {
     ("original-code", "montezuma"): Preset(
         replace(ORIGINAL, selector="montezuma"), NO_ROLLOVER_GUARD | UNTIL_FIRST_DEATH
     ),
-    ("laptop", "pitfall"): Preset(LAPTOP),
+    # Hundreds of rooms in a row: what matters is to get to the next (docs/measurements.md).
+    ("laptop", "pitfall"): Preset(replace(LAPTOP, selector="rooms:1")),
 }
 """Where a preset depends on the kind of cells."""
 

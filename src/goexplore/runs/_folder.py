@@ -21,9 +21,9 @@ import time
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
-from goexplore.archive import SnapshotCodec
+from goexplore.archive import SnapshotCodec, names_own_selector
 from goexplore.cells import Fitting, names_own_code
 from goexplore.envs import EnvSpec
 from goexplore.errors import InputError
@@ -34,6 +34,13 @@ from goexplore.runs._files import read_json, write_json
 FORMAT = "goexplore-run"
 FORMAT_VERSION = 2
 SIMULATORS = ("ale-py", "mujoco", "minigrid", "gymnasium")
+
+
+class Described(Protocol):
+    """Anything that can say what config.json should hold."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, with `format` and `format_version`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +104,10 @@ class RunConfig:
 
     def plugins(self) -> list[str]:
         """Names of third-party code that the run uses, as `package.module:name`."""
-        named = (self.env.id, self.exploration.selector, self.exploration.explorer)
-        plugins = [name for name in named if isinstance(name, str) and ":" in name]
-        return plugins + [name for name in [self.cells] if isinstance(name, str) and names_own_code(name)]
+        named = [name for name in (self.env.id, self.exploration.explorer) if isinstance(name, str) and ":" in name]
+        selector, cells = self.exploration.selector, self.cells
+        named += [selector] if isinstance(selector, str) and names_own_selector(selector) else []
+        return named + ([cells] if isinstance(cells, str) and names_own_code(cells) else [])
 
     def resume_command(self, path: Path) -> str | None:
         """What to type to go on; None where the run uses Python objects that only Python can give again."""
@@ -134,7 +142,7 @@ class RunFolder:
         self._lock: IO[str] | None = None
 
     @classmethod
-    def create(cls, path: Path, config: RunConfig) -> RunFolder:
+    def create(cls, path: Path, config: Described) -> RunFolder:
         """Makes a new run folder and takes its lock.
 
         Raises:
@@ -194,23 +202,27 @@ class RunFolder:
             self._lock.close()
             self._lock = None
 
-    def read_config(self) -> dict[str, Any]:
+    def read_config(self, expected: str = FORMAT, version: int = FORMAT_VERSION) -> dict[str, Any]:
         """Returns config.json after checking that it is ours.
 
+        Args:
+            expected: the kind of run.
+            version: the version of its format.
+
         Raises:
-            InputError: it is not, or comes from a newer version.
+            InputError: it is another kind, or comes from another version.
         """
         config = read_json(self._config)
-        if not isinstance(config, dict) or config.get("format") != FORMAT:
-            raise InputError(f"{self._config} does not describe a goexplore run")
-        if config.get("format_version") != FORMAT_VERSION:
+        if not isinstance(config, dict) or config.get("format") != expected:
+            raise InputError(f"{self._config} does not describe a {expected.replace('-', ' ')}")
+        if config.get("format_version") != version:
             raise InputError(
                 f"{self._config} has format version {config.get('format_version')}; this goexplore reads version"
-                f" {FORMAT_VERSION}: install the version that wrote it"
+                f" {version}: install the version that wrote it"
             )
         return config
 
-    def write_config(self, config: RunConfig) -> None:
+    def write_config(self, config: Described) -> None:
         """Replaces config.json, for a new budget."""
         write_json(self._config, config.to_json())
 
