@@ -1,12 +1,13 @@
 """What leaves a run: replays that were verified, videos, and descriptions."""
 
-from goexplore.demos._demonstration import Demonstration, digest_of, load_demonstrations
+from goexplore.demos._demonstration import SUFFIX, Demonstration, digest_of, load_demonstrations
 from goexplore.demos._extract import Choice, demonstrations_of, difference, extract
 from goexplore.demos._inspect import inspect_run
 from goexplore.demos._render import RenderResult, render
 from goexplore.demos._replay import Replay, Replayer, pick_cells
 
 __all__ = [
+    "SUFFIX",
     "Choice",
     "Demonstration",
     "RenderResult",

@@ -116,7 +116,7 @@ class Learner:
         self._gradients = torch.zeros(sum(each.numel() for each in self._parameters), device=network.device)
         offset = 0
         for parameter in self._parameters:
-            parameter.grad = self._gradients[offset : offset + parameter.numel()].view(parameter.shape)
+            parameter.grad = self._gradients.as_strided(parameter.shape, parameter.stride(), offset)
             offset += parameter.numel()
 
     def update(self, rollout: Rollout, *, done: float = 0.0) -> dict[str, float]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import signal
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -114,6 +115,7 @@ def device_of(rank: int) -> torch.device:
 
 
 def _join(index: int, store: str, size: int, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; rank 0 decides for all
     torch.set_num_threads(1)
     dist.init_process_group(_backend(), init_method=store, rank=index + 1, world_size=size, timeout=PATIENCE)
     _work(work, index + 1, size, arguments)

@@ -4,7 +4,10 @@ from goexplore.robustification._actors import Actor, Balance, Imitator
 from goexplore.robustification._config import PRESETS, BackwardConfig, RobustifyConfig
 from goexplore.robustification._curriculum import VIRTUAL, Curriculum, Episode
 from goexplore.robustification._environments import BackwardEnvironments
+from goexplore.robustification._robustify import resume_robustify, robustify
 from goexplore.robustification._route import Route, reward_scale
+from goexplore.robustification._run import RobustifyResult
+from goexplore.robustification._training import Iteration, Training
 
 __all__ = [
     "PRESETS",
@@ -16,7 +19,12 @@ __all__ = [
     "Curriculum",
     "Episode",
     "Imitator",
+    "Iteration",
     "RobustifyConfig",
+    "RobustifyResult",
     "Route",
+    "Training",
+    "resume_robustify",
     "reward_scale",
+    "robustify",
 ]

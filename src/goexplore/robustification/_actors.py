@@ -148,6 +148,31 @@ class Actor:
         too_long = self._virtual_cut is not None and self.steps - self._life_began >= self._virtual_cut
         return lost_life and self._config.life_loss_fails, too_long and not lost_life
 
+    def save(self) -> tuple[dict[str, Any], bytes]:
+        """The episode under way and the generator, as plain values; and the game."""
+        values = {
+            "demonstration": self._demonstration,
+            "start": self._start,
+            "steps": self.steps,
+            "score": self._score,
+            "lives": self._lives,
+            "life_began": self._life_began,
+            "first_life_score": self._first_life_score,
+            "extra": self._extra,
+            "first": self.first,
+            "rng": self._rng.bit_generator.state,
+        }
+        return values, self.play.snapshot()
+
+    def restore(self, values: dict[str, Any], game: bytes) -> None:
+        """Takes over what `save` returned."""
+        self._demonstration, self._start, self.steps = values["demonstration"], values["start"], values["steps"]
+        self._score, self._lives, self._life_began = values["score"], values["lives"], values["life_began"]
+        self._first_life_score, self._extra, self.first = values["first_life_score"], values["extra"], values["first"]
+        self._rng.bit_generator.state = values["rng"]
+        self.over.clear()
+        self.play.restore(game)
+
     def _finish(self) -> None:
         final = self._routes[self._demonstration].final if self._demonstration != VIRTUAL else math.inf
         first_life = self._score if self._first_life_score is None else self._first_life_score
@@ -217,6 +242,23 @@ class Imitator:
         if not self._config.imitate_failures:
             return 1.0
         return max(1e-6, 1.0 - float(self._curriculum.success[self._demonstration][self._step]))
+
+    def save(self) -> dict[str, Any]:
+        """The replay under way and the generator, as plain values."""
+        return {
+            "demonstration": self._demonstration,
+            "step": self._step,
+            "until": self._until,
+            "first": self.first,
+            "rng": self._rng.bit_generator.state,
+        }
+
+    def restore(self, values: dict[str, Any]) -> None:
+        """Takes over what `save` returned."""
+        self._demonstration, self._step, self._until = values["demonstration"], values["step"], values["until"]
+        self.first = values["first"]
+        self._rng.bit_generator.state = values["rng"]
+        self._routes[self._demonstration].put(self.play, self._step)
 
     def step(self) -> bool:
         """Goes on by a step; returns whether that was the last of a replay, and another has begun."""

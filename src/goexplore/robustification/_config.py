@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from goexplore.demos import Demonstration
+from goexplore.envs import is_atari
 from goexplore.errors import InputError
 from goexplore.learn import NetworkConfig, PPOConfig
-from goexplore.play import AtariView, View
+from goexplore.play import AtariView, PlainView, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ class RobustifyConfig:
     backward: BackwardConfig = field(default_factory=BackwardConfig)
     actors: int = 256
     """N, on all ranks together. Paper: 8 workers with 32 each; 960 in robotics."""
+    steps: int = 2_500_000_000
+    """Agent steps of all actors and imitators. Paper: 10 billion frames."""
     imitators: int = 16
     """Actors that replay demonstrations for self-imitation. Paper: 8 workers with 2 each; 64 in robotics."""
 
@@ -151,6 +155,22 @@ LAPTOP = RobustifyConfig(
     ),
     actors=48,
     imitators=6,
+    steps=1_500_000,
 )
 PRESETS = {"paper": PAPER, "original-code": ORIGINAL, "laptop": LAPTOP}
 """`paper`: Extended Data Table 1a, for GPUs. `original-code`: as the authors' scripts ran. `laptop`: a few cores."""
+
+
+def robustify_preset(name: str, demonstration: Demonstration) -> RobustifyConfig:
+    """Returns a preset, with a view and a network that fit the demonstration's environment.
+
+    Raises:
+        InputError: there is no such preset.
+    """
+    if name not in PRESETS:
+        raise InputError(f"preset {name!r}: expected one of {', '.join(PRESETS)}")
+    preset = PRESETS[name]
+    if is_atari(demonstration.env.id):
+        return preset
+    plain = replace(preset.network, convolutions=(), hidden=(128, 128) if name == "laptop" else preset.network.hidden)
+    return replace(preset, view=PlainView(), network=plain)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goexplore.archive import join_bytes, split_bytes
 from goexplore.learn import Imitation, Transitions
 from goexplore.play import Play
 from goexplore.robustification._actors import Actor, Balance, Imitator
@@ -54,12 +57,12 @@ class BackwardEnvironments:
         self.imitators = [Imitator(make(rng), routes, returns, curriculum, config, rng=rng) for rng in rngs[actors:]]
         count = actors + imitators
         self.spaces = (self.actors[0].play).spaces
-        self.groups = [slice(0, count)]
+        self.groups: Sequence[slice] = [slice(0, count)]
         self.observations: NDArray[Any] = np.zeros(
             (count, *self.spaces.observation_shape), self.spaces.observation_dtype
         )
         self.first, self.temperature = np.ones(count, np.bool_), np.ones(count, np.float32)
-        self._own = np.arange(count) < actors
+        self._own, self._balance = np.arange(count) < actors, balance
         self._actions: NDArray[Any] = np.zeros(0)
         self._look()
 
@@ -94,6 +97,29 @@ class BackwardEnvironments:
         for index, imitator in enumerate(self.imitators, len(self.actors)):
             self.observations[index] = imitator.play.observation
             self.first[index] = imitator.first
+
+    def save(self) -> dict[str, NDArray[Any]]:
+        """Every episode and replay under way, as arrays."""
+        actors = [actor.save() for actor in self.actors]
+        values = {
+            "actors": [plain for plain, _ in actors],
+            "imitators": [imitator.save() for imitator in self.imitators],
+            "balance": dataclasses.asdict(self._balance),
+        }
+        text = np.frombuffer(json.dumps(values).encode(), np.uint8)
+        return {"environments.values": text, **join_bytes("environments.games", [game for _, game in actors])}
+
+    def restore(self, saved: dict[str, NDArray[Any]]) -> None:
+        """Takes over what `save` returned."""
+        values = json.loads(saved["environments.values"].tobytes())
+        games = split_bytes("environments.games", saved)
+        for actor, plain, game in zip(self.actors, values["actors"], games, strict=True):
+            actor.restore(plain, game)
+        for imitator, plain in zip(self.imitators, values["imitators"], strict=True):
+            imitator.restore(plain)
+        for name, value in values["balance"].items():
+            setattr(self._balance, name, value)
+        self._look()
 
     def episodes(self) -> list[Episode]:
         """Episodes that were over since the last call."""

@@ -56,19 +56,22 @@ class NoCheckpointError(InputError):
     """The run was stopped before its first checkpoint."""
 
 
-def read_newest_checkpoint(folder: Path, *, warn: Callable[[str], None], set_damaged_aside: bool = False) -> Arrays:
+def read_newest_checkpoint(
+    folder: Path, *, warn: Callable[[str], None], set_damaged_aside: bool = False, at_most: int | None = None
+) -> Arrays:
     """Reads the newest checkpoint that is whole.
 
     Args:
         folder: where the checkpoints are.
         warn: told in one line about every damaged one.
         set_damaged_aside: rename those, so that they are not counted among the kept ones.
+        at_most: look at none of a later iteration.
 
     Raises:
         NoCheckpointError: there is none.
         InputError: all are damaged.
     """
-    found = _newest_first(folder)
+    found = [path for path in _newest_first(folder) if at_most is None or _iteration_of(path) <= at_most]
     for path in found:
         arrays = _read(path)
         if arrays is not None:
@@ -84,6 +87,10 @@ def read_newest_checkpoint(folder: Path, *, warn: Callable[[str], None], set_dam
 def _newest_first(folder: Path) -> list[Path]:
     found = [(path.name.partition(".")[0], path.stat().st_mtime_ns, path) for path in folder.glob("*.npz")]
     return [path for _, _, path in sorted(found, reverse=True) if _NAME.fullmatch(path.name)]
+
+
+def _iteration_of(path: Path) -> int:
+    return int(path.name.partition(".")[0].removeprefix("iteration-"))
 
 
 def _digest(path: Path) -> str:

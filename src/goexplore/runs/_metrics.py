@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from goexplore.runs._files import write_atomically
 
 TENSORBOARD_SECONDS = 2.0
 
-TAGS = {
+EXPLORATION_TAGS = {
     "cells": "archive/cells",
     "best_score": "archive/best_score",
     "end_score": "archive/end_score",
@@ -31,9 +32,13 @@ class MetricsLog:
         folder: the run folder.
         resume_at: iteration and frames of the checkpoint the run goes on from; what was written after
             it is dropped, because it happens again.
+        tags: what TensorBoard calls the numbers; those without one are not shown there.
     """
 
-    def __init__(self, folder: Path, *, resume_at: tuple[int, int] = (0, 0)) -> None:
+    def __init__(
+        self, folder: Path, *, resume_at: tuple[int, int] = (0, 0), tags: Mapping[str, str] = EXPLORATION_TAGS
+    ) -> None:
+        self._tags = tags
         self._path = folder / "metrics.jsonl"
         iteration, frames = resume_at
         if self._path.exists():
@@ -64,7 +69,7 @@ class MetricsLog:
     def _to_board(self) -> None:
         values, self._unwritten = self._unwritten, {}
         if self._board is not None and values:
-            self._board.add({TAGS[name]: values[name] for name in TAGS if name in values}, values["frames"])
+            self._board.add({tag: values[name] for name, tag in self._tags.items() if name in values}, values["frames"])
 
     def _drop_after(self, iteration: int) -> None:
         kept = []

@@ -13,9 +13,19 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 PLAIN_SECONDS = 10.0
 
 
+class Shown(Protocol):
+    """What a display shows."""
+
+    done: float | None
+    """Share of the budget used, 0 to 1; None when it cannot be known."""
+
+    def text(self) -> str:
+        """One line for people."""
+
+
 @dataclass(slots=True)
 class Status:
-    """The numbers of the moment."""
+    """The numbers of an exploration at the moment."""
 
     frames: int = 0
     frames_per_second: float = 0.0
@@ -47,7 +57,7 @@ class Status:
 class Display(Protocol):
     """Shows a run's progress and the odd message."""
 
-    def show(self, status: Status) -> None:
+    def show(self, status: Shown) -> None:
         """Called often; decides itself when to draw."""
 
     def say(self, message: str) -> None:
@@ -74,7 +84,7 @@ class LiveDisplay:
         self._task = self._progress.add_task("starting workers ...", total=None)
         self._progress.start()
 
-    def show(self, status: Status) -> None:
+    def show(self, status: Shown) -> None:
         """Updates the numbers; the display redraws itself."""
         total = None if status.done is None else 1.0
         self._progress.update(self._task, description=status.text(), completed=status.done or 0.0, total=total)
@@ -93,9 +103,9 @@ class PlainDisplay:
 
     def __init__(self) -> None:
         self._last = time.monotonic() - PLAIN_SECONDS + 2  # the first line after two seconds
-        self._status: Status | None = None
+        self._status: Shown | None = None
 
-    def show(self, status: Status) -> None:
+    def show(self, status: Shown) -> None:
         """Prints if the last line is old enough."""
         self._status = status
         if time.monotonic() - self._last >= PLAIN_SECONDS:
@@ -120,7 +130,7 @@ class PlainDisplay:
 class NoDisplay:
     """Shows nothing."""
 
-    def show(self, status: Status) -> None:
+    def show(self, status: Shown) -> None:
         """Nothing."""
 
     def say(self, message: str) -> None:
