@@ -1,4 +1,4 @@
-"""The command line: `goexplore explore | resume | inspect | render | sweep | report | check-env | bench`."""
+"""The command line: `goexplore explore | resume | inspect | render | demos | robustify | evaluate | sweep | ...`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import tyro
 
 from goexplore.cli._commands import Bench, CheckEnv, Explore, Inspect, Render, Resume
 from goexplore.cli._report import Report
+from goexplore.cli._robustify import Demos, DemosShow, Evaluate, Robustify
 from goexplore.cli._sweep import Sweep
 from goexplore.errors import GoExploreError
 
@@ -18,6 +19,10 @@ Command = (
     | Annotated[Resume, tyro.conf.subcommand("resume")]
     | Annotated[Inspect, tyro.conf.subcommand("inspect")]
     | Annotated[Render, tyro.conf.subcommand("render")]
+    | Annotated[Demos, tyro.conf.subcommand("demos")]
+    | Annotated[DemosShow, tyro.conf.subcommand("demos-show")]
+    | Annotated[Robustify, tyro.conf.subcommand("robustify")]
+    | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[Sweep, tyro.conf.subcommand("sweep")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[CheckEnv, tyro.conf.subcommand("check-env")]
@@ -27,6 +32,9 @@ Command = (
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs a command and exits: 0 done, 2 bad input, 130 interrupted, 1 anything else."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments[:2] == ["demos", "show"]:
+        arguments[:2] = ["demos-show"]
     command = tyro.cli(
         Command,
         prog="goexplore",

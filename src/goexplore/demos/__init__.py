@@ -3,7 +3,7 @@
 from goexplore.demos._demonstration import SUFFIX, Demonstration, digest_of, load_demonstrations
 from goexplore.demos._extract import Choice, demonstrations_of, difference, extract
 from goexplore.demos._inspect import inspect_run
-from goexplore.demos._render import RenderResult, render
+from goexplore.demos._render import RenderResult, film_demonstration, render
 from goexplore.demos._replay import Replay, Replayer, pick_cells
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "difference",
     "digest_of",
     "extract",
+    "film_demonstration",
     "inspect_run",
     "load_demonstrations",
     "pick_cells",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from goexplore.archive import NEVER, Archive, Best
+from goexplore.demos._demonstration import Demonstration, digest_of
 from goexplore.demos._replay import Replayer
 from goexplore.demos._video import video_writer
 from goexplore.envs import AtariEnv, RestorableEnv, make_env
@@ -93,6 +94,32 @@ def render(
         ends_episode=replayed.ended,
         seconds=round(filmed / fps, 2),
     )
+
+
+def film_demonstration(
+    demonstration: Demonstration, out: str | os.PathLike[str], *, speed: float = 2.0, every: int = 1
+) -> Path:
+    """Films a demonstration while replaying it.
+
+    Raises:
+        InputError: the replay disagrees with it; no video is written.
+    """
+    env = make_env(demonstration.env, render=True)
+    path, score = Path(out), 0.0
+    steps_per_second = ATARI_FPS / env.frames_per_step if isinstance(env, AtariEnv) else OTHER_STEPS_PER_SECOND
+    with video_writer(path, fps=steps_per_second * speed / every) as add:
+        env.reset()
+        add(env.render(), "score 0   step 0")
+        for step, row in enumerate(demonstration.actions, 1):
+            score += env.step(env.action_space.to_env(row))[1]
+            if step % every == 0 or step == len(demonstration):
+                add(env.render(), f"score {number(score)}   step {step:,}")
+        if score != demonstration.score or digest_of(env.fingerprint()) != demonstration.state:
+            raise InputError(
+                f"the demonstration does not replay here: it reaches {score:g} points instead of"
+                f" {demonstration.score:g}, or ends in another state; it was recorded with {demonstration.facts}"
+            )
+    return path
 
 
 def _chosen(archive: Archive, which: str) -> Best:

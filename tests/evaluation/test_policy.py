@@ -1,0 +1,105 @@
+"""Testing policies: every episode counted once, whatever runs beside it; scores that a count by hand confirms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from goexplore.errors import InputError  # noqa: E402
+from goexplore.evaluation import best_policy, evaluate  # noqa: E402
+from goexplore.evaluation._policy import play_episodes  # noqa: E402
+from goexplore.learn import ActorCritic, NetworkConfig, Spaces  # noqa: E402
+from goexplore.play import AtariView, PlainView  # noqa: E402
+from goexplore.policies import Policy  # noqa: E402
+from tests.robustification.chain import Chain, chain_spec  # noqa: E402
+
+LENGTH = 6
+
+
+def knowing_policy(doubt: float = 0.0) -> Policy:
+    """Knows the chain by heart: its logits are a table; with some doubt about every step."""
+    spaces = Spaces(observation_shape=(LENGTH + 1,), observation_dtype="float32", choices=4)
+    network = ActorCritic(NetworkConfig(convolutions=(), hidden=(LENGTH + 1,), memory=0), spaces)
+    with torch.no_grad():
+        linear = network.towers[0].dense[0]
+        linear.weight.copy_(torch.eye(LENGTH + 1))
+        height = torch.nn.LayerNorm(LENGTH + 1, elementwise_affine=False)(torch.eye(LENGTH + 1)).max()
+        network.policy_head.weight.zero_()
+        odds = 40.0 if doubt == 0 else math.log(3 * (1 - doubt) / doubt)
+        for at in range(LENGTH):
+            network.policy_head.weight[Chain(LENGTH).right(at), at] = odds / height
+    return Policy(network, chain_spec(LENGTH), PlainView(max_steps=30), {"training_score": doubt})
+
+
+@pytest.fixture
+def saved(tmp_path):
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    knowing_policy(0.3).save(folder / "iteration-000001")
+    knowing_policy(0.0).save(folder / "iteration-000002")
+    knowing_policy(0.6).save(folder / "iteration-000003")
+    return tmp_path
+
+
+def test_a_perfect_policy_scores_one(saved):
+    result = evaluate(saved / "policies" / "iteration-000002.safetensors", episodes=12, trust=True, at_least=[1, 2])
+    assert result.mean == result.median == 1
+    assert result.interval == (1, 1)
+    assert result.mean_steps == LENGTH
+    assert result.frames == 12 * LENGTH
+    assert result.reached == {"1": 1.0, "2": 0.0}
+    assert len(result.scores) == 12
+
+
+def test_a_doubting_one_scores_what_probability_says(saved):
+    """With probability 0.7 for each of six steps, the first attempt succeeds in 0.7^6 of all episodes."""
+    found = play_episodes(str(saved / "policies" / "iteration-000001.safetensors"), range(600), 0, 1.0, True)
+    quick = np.mean([each.score == 1 and each.steps == LENGTH for each in found])
+    assert quick == pytest.approx(0.7**6, abs=0.05)
+    sure = play_episodes(str(saved / "policies" / "iteration-000001.safetensors"), range(50), 0, 0.0, True)
+    assert all(each.score == 1 and each.steps == LENGTH for each in sure), "the likeliest action is the right one"
+
+
+def test_the_outcome_does_not_depend_on_what_runs_beside_it(saved):
+    one = evaluate(saved, episodes=40, seed=3, workers=1, trust=True)
+    two = evaluate(saved, episodes=40, seed=3, workers=2, trust=True)
+    assert one.scores == two.scores
+    assert one.mean_steps == two.mean_steps
+    other = evaluate(saved, episodes=40, seed=4, workers=1, trust=True)
+    assert (other.scores, other.mean_steps) != (one.scores, one.mean_steps)
+
+
+def test_the_best_is_chosen_on_other_episodes(saved):
+    said = []
+    chosen = best_policy(saved, episodes=20, workers=1, trust=True, say=said.append)
+    assert chosen.name == "iteration-000002.safetensors"
+    assert len(said) == 3
+
+
+def test_wrong_input(saved, tmp_path):
+    with pytest.raises(InputError, match="episodes 0"):
+        evaluate(saved, episodes=0, trust=True)
+    with pytest.raises(InputError, match="there is no policy"):
+        evaluate(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="code that using it would run"):
+        evaluate(saved)
+
+
+@pytest.mark.atari
+def test_atari_episodes_begin_with_no_ops_and_lose_lives(tmp_path):
+    from goexplore.envs import EnvSpec
+
+    view = AtariView(width=16, height=16, gray=True, max_frames=4_000)
+    spaces = Spaces(observation_shape=(16, 16, 4), choices=18)
+    torch.manual_seed(0)
+    network = ActorCritic(NetworkConfig(convolutions=((4, 4, 4),), hidden=(8,), memory=4), spaces)
+    Policy(network, EnvSpec("ALE/MontezumaRevenge-v5"), view).save(tmp_path / "policy")
+    found = play_episodes(str(tmp_path / "policy.safetensors"), range(6), 0, 1.0, False)
+    assert len({each.steps for each in found}) > 1, "no-ops and sticky actions make episodes differ"
+    assert all(each.first_life_score <= each.score for each in found)
+    again = play_episodes(str(tmp_path / "policy.safetensors"), [2, 5], 0, 1.0, False)
+    assert again == [found[2], found[5]]
