@@ -1,0 +1,68 @@
+"""From a run to a tested policy on the command line, and what happens to wrong commands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import last_json
+
+pytest.importorskip("torch")
+
+MAZE = "goexplore/KeyDoorMaze-v0"
+
+
+def goexplore(*arguments: str, cwd) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "goexplore", *arguments], cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("policies")
+    explored = goexplore("explore", MAZE, "--preset", "tiny", "--frames", "20000", "--out", "run", cwd=folder)
+    assert explored.returncode == 0, explored.stderr
+    return folder
+
+
+def test_from_a_run_to_a_tested_policy(folder):
+    demos = goexplore("demos", "run", "--until-score", "1", "--out", "demos", "--json", cwd=folder)
+    (found,) = last_json(demos)["demonstrations"]
+    assert found["score"] == 1
+    shown = goexplore("demos", "show", "demos", "--video", "way.gif", cwd=folder)
+    assert "KeyDoorMaze" in shown.stdout
+    assert (folder / "way.gif").read_bytes()[:4] == b"GIF8"
+    trained = goexplore(
+        "robustify", "demos", "--steps", "10000", "--ranks", "1", "--out", "policy", "--json", cwd=folder
+    )
+    assert last_json(trained)["steps"] >= 10_000
+    assert "starts" in trained.stderr
+    again = goexplore("robustify", "--resume", "policy", "--steps", "14000", "--json", cwd=folder)
+    assert again.returncode == 0, again.stderr
+    tested = goexplore("evaluate", "policy", "--episodes", "4", "--at-least", "1", "--json", cwd=folder)
+    assert last_json(tested)["episodes"] == 4
+    files = {path.name.split(".")[0] for path in (folder / "policy").iterdir()}
+    assert {"config", "provenance", "metrics", "events", "demonstrations", "policies", "checkpoints"} <= files
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["demos", "nowhere"], "there is no run folder nowhere"),
+        (["demos", "run", "--until-score", "500", "--out", "none"], "no trajectory reaches a score of 500"),
+        (["demos", "show", "none"], "there is no demonstration"),
+        (["robustify", "nowhere", "--out", "p"], "there is no demonstration nowhere"),
+        (["robustify"], "expected a folder of demonstrations, or --resume RUN"),
+        (["robustify", "--resume", "run"], "does not describe a goexplore robustification"),
+        (["evaluate", "nowhere"], "there is no policy nowhere"),
+        (["evaluate", "run"], "there is no policy in run yet"),
+    ],
+)
+def test_wrong_input_is_one_sentence_and_exit_code_2(folder, arguments, sentence):
+    done = goexplore(*arguments, cwd=folder)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
