@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -16,7 +17,12 @@ MAZE = "goexplore/KeyDoorMaze-v0"
 
 def goexplore(*arguments: str, cwd) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "goexplore", *arguments], cwd=cwd, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "goexplore", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"MINARI_DATASETS_PATH": str(cwd / "minari")},
     )
 
 
@@ -35,6 +41,10 @@ def test_from_a_run_to_a_tested_policy(folder):
     shown = goexplore("demos", "show", "demos", "--video", "way.gif", cwd=folder)
     assert "KeyDoorMaze" in shown.stdout
     assert (folder / "way.gif").read_bytes()[:4] == b"GIF8"
+    exported = goexplore("demos", "export", "demos", "maze/key-v0", "--json", cwd=folder)
+    assert last_json(exported)["episodes"] == 1
+    imported = goexplore("demos", "import", "maze/key-v0", "--out", "back", "--json", cwd=folder)
+    assert last_json(imported)["files"] == ["demo-000.demo.npz"]
     trained = goexplore(
         "robustify", "demos", "--steps", "10000", "--ranks", "1", "--out", "policy", "--json", cwd=folder
     )

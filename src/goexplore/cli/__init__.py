@@ -10,7 +10,7 @@ import tyro
 
 from goexplore.cli._commands import Bench, CheckEnv, Explore, Inspect, Render, Resume
 from goexplore.cli._report import Report
-from goexplore.cli._robustify import Demos, DemosShow, Evaluate, Robustify
+from goexplore.cli._robustify import Demos, DemosExport, DemosImport, DemosShow, Evaluate, Robustify
 from goexplore.cli._sweep import Sweep
 from goexplore.errors import GoExploreError
 
@@ -21,6 +21,8 @@ Command = (
     | Annotated[Render, tyro.conf.subcommand("render")]
     | Annotated[Demos, tyro.conf.subcommand("demos")]
     | Annotated[DemosShow, tyro.conf.subcommand("demos-show")]
+    | Annotated[DemosExport, tyro.conf.subcommand("demos-export")]
+    | Annotated[DemosImport, tyro.conf.subcommand("demos-import")]
     | Annotated[Robustify, tyro.conf.subcommand("robustify")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[Sweep, tyro.conf.subcommand("sweep")]
@@ -33,8 +35,8 @@ Command = (
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs a command and exits: 0 done, 2 bad input, 130 interrupted, 1 anything else."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    if arguments[:2] == ["demos", "show"]:
-        arguments[:2] = ["demos-show"]
+    if arguments[:1] == ["demos"] and arguments[1:2] and arguments[1] in ("show", "export", "import"):
+        arguments[:2] = [f"demos-{arguments[1]}"]
     command = tyro.cli(
         Command,
         prog="goexplore",

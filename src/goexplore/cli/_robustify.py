@@ -108,6 +108,60 @@ class DemosShow:
 
 
 @dataclass
+class DemosExport:
+    """Write demonstrations as a local Minari dataset, with observations, for people who train with other libraries.
+
+    Example: goexplore demos export demos/mz montezuma/first-key-v0
+    """
+
+    path: tyro.conf.Positional[Path]
+    """A demonstration, or a folder of them."""
+    dataset: tyro.conf.Positional[str]
+    """Name of the dataset: NAMESPACE/NAME-vN."""
+    trust: bool = False
+    """Import the environment that they name (package.module:name)."""
+    json: Json = False
+    """Print the result as one JSON object on the last line."""
+
+    def run(self) -> int:
+        """Exports."""
+        from goexplore.demos import load_demonstrations, to_minari
+
+        found = load_demonstrations(self.path, trust=self.trust)
+        with Console(stderr=True).status("replaying ..."):
+            to_minari(found, self.dataset)
+        emit({"dataset": self.dataset, "episodes": len(found), "steps": sum(map(len, found))}, as_json=self.json)
+        return 0
+
+
+@dataclass
+class DemosImport:
+    """Read demonstrations from a local Minari dataset; those of others are replayed to see that they mean the same.
+
+    Example: goexplore demos import montezuma/first-key-v0 --out demos/mz
+    """
+
+    dataset: tyro.conf.Positional[str]
+    """Name of the dataset."""
+    out: Path = Path("demos")
+    """Folder of the demonstrations."""
+    env_id: str | None = None
+    """The environment, where the dataset does not say which."""
+    trust: bool = False
+    """Import the environment that it names (package.module:name)."""
+    json: Json = False
+    """Print the result as one JSON object on the last line."""
+
+    def run(self) -> int:
+        """Imports."""
+        from goexplore.demos import from_minari, save_demonstrations
+
+        paths = save_demonstrations(from_minari(self.dataset, env_id=self.env_id, trust=self.trust), self.out)
+        emit({"out": str(self.out), "files": [path.name for path in paths]}, as_json=self.json)
+        return 0
+
+
+@dataclass
 class Robustify:
     """Train a policy that matches demonstrations under sticky actions and no-ops, with the backward algorithm.
 

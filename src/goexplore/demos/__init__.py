@@ -1,13 +1,13 @@
 """What leaves a run: replays that were verified, videos, and descriptions."""
 
-from goexplore.demos._demonstration import SUFFIX, Demonstration, digest_of, load_demonstrations
+from goexplore.demos._demonstration import Demonstration, digest_of, load_demonstrations, save_demonstrations
 from goexplore.demos._extract import Choice, demonstrations_of, difference, extract
 from goexplore.demos._inspect import inspect_run
+from goexplore.demos._minari import from_minari, to_minari
 from goexplore.demos._render import RenderResult, film_demonstration, render
 from goexplore.demos._replay import Replay, Replayer, pick_cells
 
 __all__ = [
-    "SUFFIX",
     "Choice",
     "Demonstration",
     "RenderResult",
@@ -18,8 +18,11 @@ __all__ = [
     "digest_of",
     "extract",
     "film_demonstration",
+    "from_minari",
     "inspect_run",
     "load_demonstrations",
     "pick_cells",
     "render",
+    "save_demonstrations",
+    "to_minari",
 ]

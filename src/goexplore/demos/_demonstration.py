@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import zipfile
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -149,6 +150,15 @@ def identifying_facts(env: RestorableEnv) -> dict[str, Any]:
 def digest_of(fingerprint: bytes) -> str:
     """The form in which states are compared."""
     return hashlib.blake2b(fingerprint, digest_size=16).hexdigest()
+
+
+def save_demonstrations(found: Iterable[Demonstration], folder: str | os.PathLike[str]) -> list[Path]:
+    """Writes demonstrations into a folder, numbered on from those in it."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    taken = [path.name[len("demo-") : -len(SUFFIX)] for path in folder.glob("demo-*" + SUFFIX)]
+    first = 1 + max((int(name) for name in taken if name.isdigit()), default=-1)
+    return [each.save(folder / f"demo-{number:03d}{SUFFIX}") for number, each in enumerate(found, first)]
 
 
 def load_demonstrations(path: str | os.PathLike[str], *, trust: bool = False) -> list[Demonstration]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive import NEVER, Archive, Best
-from goexplore.demos._demonstration import SUFFIX, Demonstration, digest_of, identifying_facts
+from goexplore.demos._demonstration import Demonstration, digest_of, identifying_facts, save_demonstrations
 from goexplore.demos._replay import Replayer
 from goexplore.envs import RestorableEnv, make_env
 from goexplore.errors import InputError
@@ -69,14 +69,11 @@ def extract(
         InputError: no run has such a trajectory.
     """
     runs = [runs] if isinstance(runs, (str, os.PathLike)) else runs
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    number = 1 + max((int(name.name.split("-")[-1].split(".")[0]) for name in _numbered(folder)), default=-1)
     written = []
     for run in runs:
-        for found in demonstrations_of(run, choice or Choice(), trust=trust, warn=warn, **objects):
-            written.append(found.save(folder / f"demo-{number:03d}{SUFFIX}"))
-            number += 1
+        written += save_demonstrations(
+            demonstrations_of(run, choice or Choice(), trust=trust, warn=warn, **objects), out
+        )
     if not written:
         raise InputError("no demonstration was found; see above, explore longer, or ask for less")
     return written
@@ -213,7 +210,3 @@ def _nothing(archive: Archive, choice: Choice) -> str:
     if choice.which == "end":
         return "no episode has ended; take --which best, or explore longer"
     return "nothing beats standing still"
-
-
-def _numbered(folder: Path) -> list[Path]:
-    return [path for path in folder.glob("demo-*" + SUFFIX) if path.name[5:8].isdigit()]

@@ -10,7 +10,7 @@ import dataclasses
 import os
 from pathlib import Path
 
-from goexplore.demos import SUFFIX, load_demonstrations
+from goexplore.demos import load_demonstrations, save_demonstrations
 from goexplore.errors import InputError
 from goexplore.learn import Ranks, default_ranks, launch
 from goexplore.robustification._config import RobustifyConfig, robustify_preset
@@ -60,10 +60,7 @@ def robustify(
     if run.ranks > chosen.actors:
         raise InputError(f"ranks {run.ranks} with {chosen.actors} actors: expected at least one actor for each rank")
     folder = RunFolder.create(Path(out), run)
-    copies = folder.path / "demonstrations"
-    copies.mkdir()
-    for index, each in enumerate(found):
-        each.save(copies / f"demo-{index:03d}{SUFFIX}")
+    save_demonstrations(found, folder.path / "demonstrations")
     return _launched(folder, run, minutes, checkpoint_seconds, progress)
 
 
