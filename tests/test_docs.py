@@ -18,6 +18,7 @@ SMALL_BUDGETS = {
     "--rounds": "1",
     "--seconds": "0.3",
     "--large-archive": "600",
+    "--episodes": "2",
 }
 
 
