@@ -88,6 +88,8 @@ def test_a_dataset_of_others_is_replayed_first(found, tmp_path):
     (taken,) = from_minari("maze/others-v0", env_id=MAZE)
     assert taken.score == 11
     assert taken.state == found[0].state
+    with pytest.raises(InputError, match="code that reading it would run"):
+        from_minari("maze/others-v0", env_id="subprocess:Popen")
     recorded("maze/wrong-v0", rewards_off=1.0)
     with pytest.raises(InputError, match="does not replay"):
         from_minari("maze/wrong-v0", env_id=MAZE)

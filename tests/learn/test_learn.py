@@ -155,7 +155,7 @@ def reference_gradients(network, rollout, config: PPOConfig):
             delta = float(rollout.rewards[step, actor]) + config.gamma * on * after - value
             ahead = 0.0 if rollout.cuts[step, actor] else delta + config.gamma * config.gae_lambda * on * ahead
             gained[step, actor], after = ahead, value
-    own = rollout.own.clone()
+    own = rollout.own & ~rollout.cuts  # a cut step learns nothing
     own[:context] = False
     everything = config.average_over == "all"
     pool = gained.reshape(-1) if everything else gained[own.numpy()]

@@ -28,10 +28,11 @@ def test_a_step_is_four_raw_frames_on_every_path(game, noise):
     frames = lambda: play._emulator.episode_frames  # noqa: E731
     play.reset()
     before = frames()
-    play.step(1, noise=noise)
+    take = play.step if noise else play.replay
+    take(1)
     assert frames() - before == 4
     play.restore(play.snapshot())
-    play.step(2, noise=noise)
+    take(2)
     assert frames() - before == 8
     play.do_nothing(7)
     assert frames() - before == 15
@@ -51,9 +52,26 @@ def test_a_restored_game_shows_and_does_what_it_would_have():
     other.restore(snapshot)
     np.testing.assert_array_equal(other.observation, seen)
     for action in actions[40:]:
-        assert play.step(action, noise=False) == other.step(action, noise=False)
+        assert play.replay(action) == other.replay(action)
         np.testing.assert_array_equal(play.observation, other.observation)
         assert play.fingerprint() == other.fingerprint()
+
+
+@pytest.mark.atari
+@pytest.mark.parametrize("game", ["solaris", "tennis"])
+def test_a_reset_is_the_same_whatever_came_before(game):
+    """Also where the first thing that ever happened was a restore."""
+    fresh, used = (make_play(EnvSpec(game), SMALL, np.random.default_rng(seed)) for seed in range(2))
+    fresh.reset()
+    for action in np.random.default_rng(0).integers(fresh.spaces.choices, size=60):
+        fresh.step(action)
+    used.restore(fresh.snapshot())
+    used.step(1)
+    used.reset()
+    fresh.reset()
+    for _ in range(30):
+        assert used.replay(2) == fresh.replay(2)
+        assert used.fingerprint() == fresh.fingerprint()
 
 
 @pytest.mark.atari
@@ -62,12 +80,12 @@ def test_the_last_action_travels_with_a_snapshot():
     always = AtariView(width=8, height=8, gray=True, sticky=0.999999999)
     play, other = montezuma(always), montezuma(always)
     play.reset()
-    play.step(3, noise=False)
+    play.replay(3)
     snapshot = play.snapshot()
     other.reset()
     other.restore(snapshot)
     other.step(5)
-    play.step(3, noise=False)
+    play.replay(3)
     assert play.fingerprint() == other.fingerprint()
 
 
@@ -122,7 +140,7 @@ def test_the_stack_holds_the_newest_frames_pooled_and_shrunk():
     emulator.reset()
     screens = []
     for action in (2, 3, 4, 1):
-        play.step(action, noise=False)
+        play.replay(action)
         frames = []
         for _ in range(4):
             emulator.act(action)

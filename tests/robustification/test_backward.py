@@ -57,7 +57,7 @@ def actor(config: BackwardConfig, *, odds=0.0, route=None, play=None, seed=0):
     route = route or Route(chain_demonstration(), play)
     window = max(1, config.window_frames // play.frames_per_step)
     curriculum = Curriculum([len(route)], window=window, threshold=config.move_threshold)
-    made = Actor(play, [route], curriculum, Balance(odds), config, scale=1.0, rng=np.random.default_rng(seed))
+    made = Actor(play, [route], curriculum, Balance(odds, 1), config, scale=1.0, rng=np.random.default_rng(seed))
     return made, curriculum, route
 
 
@@ -74,7 +74,7 @@ def test_from_every_step_the_rest_of_the_demonstration_does_what_it_did(game):
     for action in route.actions:
         seen.append(play.observation.copy())
         states.append(play.fingerprint())
-        play.step(action, noise=False)
+        play.replay(action)
     other.reset()
     for start in range(0, len(route), 7):
         route.put(other, start)
@@ -82,7 +82,7 @@ def test_from_every_step_the_rest_of_the_demonstration_does_what_it_did(game):
             if step < start + 6:
                 np.testing.assert_array_equal(other.observation, seen[step])
                 assert other.fingerprint() == states[step]
-            reward, _ = other.step(route.actions[step], noise=False)
+            reward, _ = other.replay(route.actions[step])
             assert reward == route.rewards[step]
         assert digest_of(other.fingerprint()) == demonstration.state
 
@@ -130,25 +130,22 @@ def test_following_the_demonstration_succeeds_from_everywhere():
 
 
 def test_a_match_goes_on_for_the_extra_frames_and_is_then_cut():
-    """Here the demonstration stops short of the chain's end, so that only the cut can end an episode."""
-    whole = chain_demonstration()
-    rewards = np.zeros(20)
-    rewards[5] = 1.0
+    """The demonstration stops short of any end, so that only the cut can end an episode."""
     env = EnvSpec("tests.robustification.test_backward:Scores")
-    demonstration = Demonstration(env, whole.actions[:20] * 0, rewards, False, "", 1)
+    demonstration = Demonstration(env, np.zeros(20, np.uint8), np.eye(20)[5], False, "", 1)
     play = make_play(env, PlainView(), np.random.default_rng(0))
     config = BackwardConfig(window_frames=20, virtual=False, extra_frames_coefficient=2.0, allowed_lag_frames=5)
     made, _, _ = actor(config, route=Route(demonstration, play), play=play)
     lengths = []
     while len(made.over) < 300:
-        _, end, _ = made.step(0)
+        reward, end, cut = made.step(0)
         assert not end
+        assert not (cut and reward), "the reward of a cut step would be lost to learning"
     for episode in made.over:
         assert episode.matched
-        lengths.append(episode.steps - max(0, 6 - episode.start))
-    # The step that brings the point is the first of the extra ones.
-    assert min(lengths) >= 0
-    assert max(lengths) <= math.floor(math.exp(2.0))
+        lengths.append(episode.steps - max(1, 6 - episode.start))  # beyond the step that matches
+    assert min(lengths) >= 1
+    assert max(lengths) <= math.floor(math.exp(2.0)) + 1
     assert len(set(lengths)) > 3
 
 
@@ -167,24 +164,77 @@ def test_success_counts_whatever_ends_the_episode():
     assert all(episode.matched for episode in made.over)
 
 
-def test_losses_to_come_are_no_lag_and_no_early_match():
-    """Rewards of -1: standing at 0 is not a success before the demonstration's time is over."""
+def losing_actor(coefficient=0.0):
+    """A demonstration of twelve steps that loses a point at the sixth."""
     env = EnvSpec("tests.robustification.test_backward:Scores", {"reward": -1.0})
-    rewards = np.zeros(12)
-    rewards[5] = -1.0
-    demonstration = Demonstration(env, np.zeros(12, np.uint8), rewards, False, "", 1)
+    demonstration = Demonstration(env, np.zeros(12, np.uint8), -np.eye(12)[5], False, "", 1)
     play = make_play(env, PlainView(), np.random.default_rng(0))
-    route = Route(demonstration, play)
-    config = BackwardConfig(window_frames=1, virtual=False, extra_frames_coefficient=0.0, allowed_lag_frames=2)
-    made, curriculum, _ = actor(config, route=route, play=play)
+    config = BackwardConfig(window_frames=1, virtual=False, extra_frames_coefficient=coefficient, allowed_lag_frames=2)
+    made, curriculum, route = actor(config, route=Route(demonstration, play), play=play)
     curriculum.latest[0] = 0
     made.begin()
-    for _ in range(1, 12):
+    return made, route
+
+
+def test_losses_to_come_are_no_lag_and_no_early_match():
+    """Standing at 0 is not a success before the demonstration's time is over; doing as it does is one then."""
+    made, route = losing_actor()
+    for _ in range(11):
         _, end, cut = made.step(0)
         assert not end
         assert not cut
-        assert not made.over
+    assert not made.over
     assert route.threshold(5, 2) == -1.0
+    steps = 11
+    while not made.over:
+        _, end, cut = made.step(0)
+        steps += 1
+        assert not end
+        assert steps < 16
+    assert cut
+    assert made.over[0].matched
+
+
+def test_dying_at_once_is_no_success_though_the_demonstration_loses_points():
+    env = EnvSpec("tests.robustification.test_backward:Scores", {"reward": -1.0, "dies_after": 3})
+    made, _ = losing_actor()
+    made.play = make_play(env, PlainView(), np.random.default_rng(0))
+    made.play.reset()
+    while not made.over:
+        _, end, _ = made.step(0)
+        made.play = made.play if not end else losing_actor()[0].play
+    assert not made.over[0].matched
+
+
+@pytest.mark.atari
+def test_a_demonstration_may_lose_lives_of_its_own():
+    """Only a life that the demonstration does not lose is a failure."""
+    env = AtariEnv("asterix")
+    env.reset()
+    rng = np.random.default_rng(0)
+    actions, rewards = [], []
+    while env.lives > 2:
+        actions.append(int(rng.integers(9)))
+        rewards.append(env.step(actions[-1])[1])
+    for action in rng.integers(9, size=20):
+        actions.append(int(action))
+        rewards.append(env.step(actions[-1])[1])
+    demonstration = Demonstration(
+        EnvSpec("asterix"), np.array(actions, np.uint8), np.array(rewards), False, digest_of(env.fingerprint()), 4
+    )
+    play = make_play(demonstration.env, AtariView(width=8, height=8, gray=True, sticky=0.0), np.random.default_rng(0))
+    route = Route(demonstration, play)
+    config = BackwardConfig(window_frames=4, virtual=False, life_loss_fails=True, extra_frames_coefficient=0.0)
+    made, curriculum, _ = actor(config, route=route, play=play)
+    made._no_ops = lambda: 0
+    curriculum.latest[0] = 0
+    made.begin()
+    step = 0
+    while not made.over:
+        made.step(actions[min(step, len(actions) - 1)])
+        step += 1
+    assert made.over[0].matched
+    assert made.over[0].start == 0
 
 
 def test_the_reward_scale_of_the_paper():
@@ -226,16 +276,43 @@ def test_imitators_show_the_demonstration_and_what_it_achieves():
     assert from_start / steps == pytest.approx(0.3, abs=0.06)
 
 
-def test_time_at_reset_is_balanced_by_length():
-    balance = Balance(odds=0.25)
+@pytest.mark.parametrize("odds", [0.1, 1.0])
+def test_time_at_reset_is_balanced_by_length_from_the_first_step_on(odds):
+    """Twenty-four actors; episodes from reset are twenty times as long as others."""
     rng = np.random.default_rng(0)
-    steps = {VIRTUAL: 0, 0: 0}
-    for _ in range(4000):
-        chosen = VIRTUAL if rng.random() < balance.probability else 0
-        length = 200 if chosen == VIRTUAL else 20
-        steps[chosen] += length
-        balance.count(chosen, length)
-    assert steps[VIRTUAL] / steps[0] == pytest.approx(0.25, rel=0.2)
+    balance = Balance(odds, actors=24)
+    left, virtual = np.zeros(24, int), np.zeros(24, bool)
+    shares = []
+    for _ in range(6000):
+        for actor_number in np.flatnonzero(left == 0):
+            balance.running -= int(virtual[actor_number])
+            virtual[actor_number] = balance.wants_virtual
+            balance.running += int(virtual[actor_number])
+            left[actor_number] = 400 if virtual[actor_number] else int(rng.integers(10, 30))
+        for each in virtual:
+            balance.count(virtual=bool(each))
+        left -= 1
+        shares.append(virtual.mean())
+    wanted = odds / (1 + odds)
+    assert max(shares) <= wanted + 1 / 24
+    assert np.mean(shares[1000:]) == pytest.approx(wanted, rel=0.15)
+
+
+def test_demonstrations_with_numbers_for_actions():
+    """Their actions are taken as recorded, not through the squashing that policies go through."""
+    import gymnasium
+
+    from goexplore.envs import make_env
+
+    spec = EnvSpec("Pendulum-v1")
+    env = make_env(spec)
+    env.reset()
+    actions = env.action_space.sample(np.random.default_rng(0), 20)
+    rewards = np.array([env.step(env.action_space.to_env(row))[1] for row in actions])
+    demonstration = Demonstration(spec, actions, rewards, False, digest_of(env.fingerprint()), 1)
+    route = Route(demonstration, make_play(spec, PlainView(), np.random.default_rng(0)))
+    assert np.shape(route.actions[0]) == (1,)
+    assert gymnasium.make("Pendulum-v1").action_space.shape == (1,)
 
 
 CHAIN = BackwardConfig(
@@ -281,7 +358,7 @@ def training(environments):
 
 def test_the_backward_algorithm_solves_a_chain_of_fifty_states():
     routes = [Route(chain_demonstration(), chain_play())]
-    curriculum, balance = Curriculum([50], window=8, threshold=0.2, decay=0.5), Balance(odds=0.1)
+    curriculum, balance = Curriculum([50], window=8, threshold=0.2, decay=0.5), Balance(odds=0.1, actors=16)
     environments = BackwardEnvironments(
         lambda rng: make_play(chain_spec(), PlainView(**NOISE), rng),
         routes,

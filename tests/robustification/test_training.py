@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +25,8 @@ from goexplore.robustification import (  # noqa: E402
     resume_robustify,
     robustify,
 )
+from goexplore.robustification._session import Session  # noqa: E402
+from goexplore.runs import read_newest_checkpoint, write_checkpoint  # noqa: E402
 from tests.robustification.chain import chain_demonstration  # noqa: E402
 
 SMALL = RobustifyConfig(
@@ -54,19 +58,95 @@ def train(demonstrations, out, **settings):
     return robustify(demonstrations, out=out, config=SMALL, trust=True, progress=False, **settings)
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_stopping_and_resuming_changes_nothing(demonstrations, tmp_path, ranks):
-    whole = train(demonstrations, tmp_path / "whole", ranks=ranks)
+def whole_state(run) -> dict[str, np.ndarray]:
+    """Everything in the newest checkpoint of the first rank."""
+    return read_newest_checkpoint(run / "checkpoints" / "rank-0", warn=print)
+
+
+def stopped_after(iterations: int, monkeypatch) -> None:
+    """Makes a session end early, as if its minutes were over."""
+    real = Session._spent
+    monkeypatch.setattr(
+        Session,
+        "_spent",
+        lambda self, stop: "minutes" if self._training.iteration == iterations else real(self, stop),
+    )
+
+
+def test_stopping_and_resuming_changes_nothing(demonstrations, tmp_path, monkeypatch):
+    """After windows have moved, in the middle of episodes: parameters, curriculum, balance and generators."""
+    whole = train(demonstrations, tmp_path / "whole", ranks=1)
     assert whole.stopped_by == "steps"
     assert whole.steps >= 1_500
-    part = train(demonstrations, tmp_path / "part", ranks=ranks, minutes=1e-6)
-    assert part.stopped_by == "minutes"
+    stopped_after(7, monkeypatch)
+    part = train(demonstrations, tmp_path / "part", ranks=1)
+    assert (part.stopped_by, part.iterations) == ("minutes", 7)
+    monkeypatch.undo()
+    resumed = resume_robustify(tmp_path / "part", trust=True, progress=False)
+    assert resumed.steps == whole.steps
+    one, other = whole_state(tmp_path / "whole"), whole_state(tmp_path / "part")
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        np.testing.assert_array_equal(other[name], value, err_msg=name)
+    lines = [json.loads(line) for line in (tmp_path / "part" / "metrics.jsonl").read_text().splitlines()]
+    assert [line["iteration"] for line in lines] == list(range(1, resumed.iterations + 1))
+
+
+def test_two_ranks_resume_too(demonstrations, tmp_path):
+    whole = train(demonstrations, tmp_path / "whole", ranks=2)
+    part = train(demonstrations, tmp_path / "part", ranks=2, minutes=1e-6)
     assert part.iterations == 1
     resumed = resume_robustify(tmp_path / "part", trust=True, progress=False)
     assert resumed.steps == whole.steps
     np.testing.assert_array_equal(parameters(tmp_path / "part"), parameters(tmp_path / "whole"))
-    lines = [json.loads(line) for line in (tmp_path / "part" / "metrics.jsonl").read_text().splitlines()]
-    assert [line["iteration"] for line in lines] == list(range(1, resumed.iterations + 1))
+
+
+@pytest.mark.atari
+def test_atari_resumes_exactly(tmp_path, monkeypatch):
+    from tests.robustification.test_backward import atari_demonstration
+
+    folder = tmp_path / "demos"
+    folder.mkdir()
+    atari_demonstration("asterix", steps=60, seed=1).save(folder / "demo-000.demo.npz")
+    config = replace(
+        PRESETS["laptop"],
+        view=replace(PRESETS["laptop"].view, width=16, height=16),
+        network=NetworkConfig(convolutions=((4, 4, 4),), hidden=(8,), memory=0),
+        actors=4,
+        imitators=1,
+        steps=1_500,
+    )
+    settings = {"config": config, "ranks": 1, "progress": False}
+    robustify(folder, out=tmp_path / "whole", **settings)
+    stopped_after(3, monkeypatch)
+    robustify(folder, out=tmp_path / "part", **settings)
+    monkeypatch.undo()
+    resume_robustify(tmp_path / "part", progress=False)
+    one, other = whole_state(tmp_path / "whole"), whole_state(tmp_path / "part")
+    for name, value in one.items():
+        np.testing.assert_array_equal(other[name], value, err_msg=name)
+
+
+def test_a_checkpoint_from_a_stranger_cannot_run_code(demonstrations, tmp_path):
+    """Snapshots of environments that are copied by pickling never go into checkpoints, and are never read from one."""
+    train(demonstrations, tmp_path / "run", ranks=1, minutes=1e-6)
+    saved = whole_state(tmp_path / "run")
+    assert saved["environments.games.bytes"].size == 0
+    values = json.loads(saved["environments.values"].tobytes())
+    assert all(actor["taken"] is not None for actor in values["actors"])
+
+    class Bomb:
+        def __reduce__(self):
+            return (Path.touch, (tmp_path / "exploded",))
+
+    games = [(0).to_bytes(8, "little") + pickle.dumps(Bomb())] * SMALL.actors
+    saved |= {
+        "environments.games.bytes": np.frombuffer(b"".join(games), np.uint8),
+        "environments.games.lengths": np.array([len(game) for game in games]),
+    }
+    write_checkpoint(tmp_path / "run" / "checkpoints" / "rank-0", 99, saved)
+    resume_robustify(tmp_path / "run", trust=True, progress=False)
+    assert not (tmp_path / "exploded").exists()
 
 
 def test_a_kill_between_the_writes_of_two_ranks_loses_one_checkpoint_at_most(demonstrations, tmp_path):
@@ -157,7 +237,19 @@ def test_damaged_policies_are_refused(demonstrations, tmp_path):
         Policy.load(tmp_path / "nowhere")
 
 
-def test_more_ranks_than_before_are_refused(demonstrations, tmp_path):
-    train(demonstrations, tmp_path / "run", ranks=1, minutes=1e-6)
-    with pytest.raises(InputError, match="trained with fewer ranks"):
-        resume_robustify(tmp_path / "run", ranks=2, trust=True, progress=False)
+def test_another_number_of_ranks_is_refused_and_nothing_changes(demonstrations, tmp_path):
+    train(demonstrations, tmp_path / "run", ranks=2, minutes=1e-6)
+    before = (tmp_path / "run" / "config.json").read_bytes()
+    for ranks in (1, 3):
+        with pytest.raises(InputError, match="was trained with 2"):
+            resume_robustify(tmp_path / "run", ranks=ranks, trust=True, progress=False)
+    assert (tmp_path / "run" / "config.json").read_bytes() == before
+
+
+def test_what_cannot_be_trained_leaves_nothing_behind(demonstrations, tmp_path):
+    for ranks in (1, 2):
+        wrong = replace(chain_demonstration(12), rewards=np.eye(12)[3])
+        wrong.save(demonstrations / "demo-001.demo.npz")
+        with pytest.raises(InputError, match="does not fit this environment"):
+            train(demonstrations, tmp_path / "run", ranks=ranks)
+        assert not (tmp_path / "run").exists()

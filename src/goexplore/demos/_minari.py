@@ -78,18 +78,37 @@ def from_minari(dataset_id: str, *, env_id: str | None = None, trust: bool = Fal
     except (FileNotFoundError, ValueError, KeyError, OSError) as error:
         raise InputError(f"there is no Minari dataset {dataset_id!r} here ({error})") from error
     about = _about(description)
+    if about is not None and len(about) != len(episodes):
+        raise InputError(f"the Minari dataset {dataset_id!r} describes {len(about)} episodes and has {len(episodes)}")
     found = []
     for index, episode in enumerate(episodes):
         actions, rewards = np.asarray(episode.actions), np.asarray(episode.rewards, np.float64)
         if about is not None:
-            saved = dict(about[index])
-            env = EnvSpec(**{name: value for name, value in saved.pop("env").items() if name != "factory"})
-            found.append(Demonstration(env=env, actions=actions, rewards=rewards, **saved))
+            try:
+                saved = dict(about[index])
+                spec = EnvSpec(**{name: value for name, value in saved.pop("env").items() if name != "factory"})
+                found.append(Demonstration(env=spec, actions=actions, rewards=rewards, **saved))
+            except (KeyError, TypeError, AttributeError) as error:
+                raise InputError(f"the description of {dataset_id!r} is damaged ({error})") from error
         else:
-            found.append(_foreign(dataset, index, actions, rewards, env_id))
-        if ":" in found[-1].env.id and not trust:
-            raise InputError(f"{dataset_id} is of {found[-1].env.id}, code that reading it would run; say --trust")
+            spec = EnvSpec(_env_id(dataset, env_id))
+            found.append(_foreign(dataset.id, index, spec, actions, rewards, trust=trust))
+        if ":" in spec.id and not trust:
+            raise _untrusted(spec.id)
     return found
+
+
+def _env_id(dataset: Any, given: str | None) -> str:
+    chosen = given or (dataset.env_spec.id if dataset.env_spec is not None else None)
+    if chosen is None:
+        raise InputError("the dataset does not say which environment it is of: give it with --env-id")
+    return str(chosen)
+
+
+def _untrusted(env_id: str) -> InputError:
+    return InputError(
+        f"the dataset is of {env_id}, code that reading it would run; if you trust it, say so with --trust"
+    )
 
 
 def _episode(minari: Any, env: RestorableEnv, index: int, demonstration: Demonstration) -> Any:
@@ -114,12 +133,10 @@ def _episode(minari: Any, env: RestorableEnv, index: int, demonstration: Demonst
 
 
 def _foreign(
-    dataset: Any, index: int, actions: NDArray[Any], rewards: NDArray[np.float64], env_id: str | None
+    name: str, index: int, spec: EnvSpec, actions: NDArray[Any], rewards: NDArray[np.float64], *, trust: bool
 ) -> Demonstration:
-    chosen = env_id or (dataset.env_spec.id if dataset.env_spec is not None else None)
-    if chosen is None:
-        raise InputError("the dataset does not say which environment it is of: give it with --env")
-    spec = EnvSpec(chosen)
+    if ":" in spec.id and not trust:  # before it is made, which would import it
+        raise _untrusted(spec.id)
     env = make_env(spec)
     env.reset()
     over = False
@@ -128,7 +145,7 @@ def _foreign(
         over = terminated or truncated
         if not np.isclose(reward, rewards[step]) or (over and step < len(actions) - 1):
             raise InputError(
-                f"episode {index} does not replay in {chosen} (step {step} brings {reward:g} points instead of"
+                f"episode {index} does not replay in {spec.id} (step {step} brings {reward:g} points instead of"
                 f" {rewards[step]:g}): it was recorded from another start, or with noise"
             )
     return Demonstration(
@@ -139,7 +156,7 @@ def _foreign(
         state=digest_of(env.fingerprint()),
         frames_per_step=env.frames_per_step,
         facts=identifying_facts(env),
-        source={"minari": dataset.id, "episode": index},
+        source={"minari": name, "episode": index},
     )
 
 

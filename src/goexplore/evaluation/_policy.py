@@ -6,6 +6,8 @@ the outcome does not depend on how many run side by side.
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import multiprocessing
 import os
 import time
@@ -45,6 +47,8 @@ class Evaluation:
     policy: str
     episodes: int
     temperature: float
+    view: dict[str, Any]
+    """How the policy saw the game, and the noise: sticky actions, no-ops, the frame limit."""
     mean: float
     interval: tuple[float, float]
     """95% bootstrap interval of the mean."""
@@ -88,10 +92,13 @@ def evaluate(
     Raises:
         InputError: there is no such policy, or a value is out of range.
     """
-    from goexplore.policies import Policy
+    from goexplore.policies import Policy, find_policy
 
-    if episodes < 1 or temperature < 0:
-        raise InputError(f"episodes {episodes}, temperature {temperature}: expected at least 1, and at least 0")
+    if episodes < 1 or temperature < 0 or (workers is not None and workers < 1):
+        raise InputError(
+            f"episodes {episodes}, temperature {temperature}, workers {workers}: expected at least 1, 0 and 1"
+        )
+    policy = find_policy(policy)  # once: a run that is still training writes newer ones
     loaded = Policy.load(policy, trust=trust)
     frames_per_step = loaded.make_play().frames_per_step
     started, found = time.monotonic(), []
@@ -112,6 +119,7 @@ def evaluate(
         policy=str(policy),
         episodes=episodes,
         temperature=temperature,
+        view=dataclasses.asdict(loaded.view),
         mean=round(float(scores.mean()), 4),
         interval=_interval(scores),
         median=float(np.median(scores)),
@@ -142,20 +150,21 @@ def best_policy(
 
     Test it on other episodes afterwards: its score here is flattered by having been chosen.
     """
-    from goexplore.policies import Policy
-
     files = sorted(Path(run).glob("policies/*.safetensors"))
     if not files:
         raise InputError(f"there is no policy in {run} yet")
-    trained = sorted(
-        files, key=lambda file: (Policy.load(file, trust=trust).about.get("training_score") or 0.0, file.name)
-    )
+    trained = sorted(files, key=lambda file: (_training_score(file), file.name))
     scored = []
     for file in trained[-candidates:]:
         result = evaluate(file, episodes=episodes, seed=seed, temperature=temperature, workers=workers, trust=trust)
         say(f"{file.name}: mean {result.mean:g} over {episodes} episodes")
         scored.append((result.mean, result.first_life_mean, file))
     return max(scored)[2]
+
+
+def _training_score(file: Path) -> float:
+    score = json.loads(file.with_suffix(".json").read_text())["about"].get("training_score")
+    return -np.inf if score is None else float(score)
 
 
 def play_episodes(

@@ -11,7 +11,7 @@ from goexplore.learn._distributions import Categorical, DiagonalGaussian, Distri
 from goexplore.learn._losses import imitation_loss, policy_loss, value_loss
 from goexplore.learn._networks import GRU, ActorCritic, NetworkConfig, Output
 from goexplore.learn._ppo import DivergedError, Learner, PPOConfig
-from goexplore.learn._ranks import Ranks, default_ranks, device_of, launch
+from goexplore.learn._ranks import Ranks, default_ranks, device_of, launch, torchrun_rank
 from goexplore.learn._rollout import Environments, Imitation, Rollout, Transitions
 from goexplore.learn._spaces import Spaces
 
@@ -38,5 +38,6 @@ __all__ = [
     "imitation_loss",
     "launch",
     "policy_loss",
+    "torchrun_rank",
     "value_loss",
 ]

@@ -146,7 +146,9 @@ class _Tower(nn.Module):
 
     def _prepared(self, observations: Tensor) -> Tensor:
         """Floats; pictures as (batch, channels, height, width) in the memory order that convolutions like best."""
-        floats = observations.to(torch.float32) * self._scale
+        floats = observations.to(torch.float32)
+        if self._scale != 1.0:
+            floats = floats.mul_(self._scale)  # bytes were converted, so that this is a copy of our own
         return floats.permute(0, 3, 1, 2) if self._is_picture else floats
 
 

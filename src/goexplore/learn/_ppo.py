@@ -161,7 +161,7 @@ class Learner:
         )
         advantage = torch.zeros_like(rollout.values)
         advantage[context:] = torch.from_numpy(gained)
-        trained = rollout.own.clone()
+        trained = rollout.own & ~rollout.cuts
         trained[:context] = False
         counted = torch.ones_like(trained) if config.average_over == "all" else trained
         sums = torch.stack(
@@ -183,7 +183,7 @@ class Learner:
             "imitation": rollout.imitation,
             "imitated_actions": rollout.imitated_actions,
             "imitated_returns": rollout.imitated_returns,
-            "states": rollout.states,
+            "states": rollout.states[:1] if self.network.config.memory else rollout.states,
         }
         if not self.network.config.memory:
             # Nothing ties the steps of an actor together: one long row of entries to shuffle.
@@ -274,8 +274,9 @@ class Learner:
         for index, parameter in enumerate(self._parameters):
             names = ("step", "exp_avg", "exp_avg_sq")
             if f"adam.{index}.step" in saved:
+                loaded = {name: torch.from_numpy(np.array(saved[f"adam.{index}.{name}"])) for name in names}
                 self.optimiser.state[parameter] = {
-                    name: torch.from_numpy(np.array(saved[f"adam.{index}.{name}"])) for name in names
+                    name: value if name == "step" else value.to(parameter.device) for name, value in loaded.items()
                 }
 
 

@@ -6,6 +6,7 @@ several machines under `torchrun` are one code path: gloo on CPUs, NCCL on GPUs.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 import signal
@@ -19,8 +20,10 @@ import torch.distributed as dist
 import torch.multiprocessing as processes
 from torch import Tensor, nn
 
+from goexplore.errors import GoExploreError, InputError
+
 PATIENCE = datetime.timedelta(minutes=10)
-"""How long a rank waits for another. A rank that dies is noticed at once; this is for one that hangs."""
+"""How long a rank waits for another that hangs, or never arrives; one that dies later is noticed at once."""
 
 
 class Ranks:
@@ -81,47 +84,77 @@ def launch(work: Callable[..., Any], arguments: tuple[Any, ...] = (), *, ranks: 
         arguments: passed on.
         ranks: how many; None takes one for each core, or for each GPU. Ignored under `torchrun`.
     """
-    if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
+    if (given := torchrun_rank()) is not None:
         dist.init_process_group(_backend(), timeout=PATIENCE)
-        return _work(work, dist.get_rank(), dist.get_world_size(), arguments)
+        return _work(work, given, dist.get_world_size(), arguments)
     size = ranks or default_ranks()
     torch.set_num_threads(1)  # with a rank on every core, more threads only wait for each other
     if size == 1:
         return work(Ranks(), *arguments)
     with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder, "ranks").as_uri()
         others = processes.start_processes(  # type: ignore[attr-defined, no-untyped-call]
-            _join, args=(store, size, work, arguments), nprocs=size - 1, join=False, start_method="spawn"
+            _join, args=(folder, size, work, arguments), nprocs=size - 1, join=False, start_method="spawn"
         )
         try:
-            dist.init_process_group(_backend(), init_method=store, rank=0, world_size=size, timeout=PATIENCE)
+            _meet(folder, 0, size)
             result = _work(work, 0, size, arguments)
             others.join()
             return result
+        except Exception as error:
+            raise _reason(folder, others) or error from error
         finally:
             for process in others.processes:
                 if process.is_alive():
                     process.terminate()
 
 
+def torchrun_rank() -> int | None:
+    """This process's rank where `torchrun` has started it; None elsewhere."""
+    return int(os.environ["RANK"]) if "RANK" in os.environ and "WORLD_SIZE" in os.environ else None
+
+
 def default_ranks() -> int:
-    """One for each GPU, or for each core where there is none."""
+    """Those of `torchrun`; or one for each GPU, or for each core where there is none."""
+    if torchrun_rank() is not None:
+        return int(os.environ["WORLD_SIZE"])
     return torch.cuda.device_count() or len(os.sched_getaffinity(0))
 
 
 def device_of(rank: int) -> torch.device:
     """Where a rank computes."""
-    return torch.device("cuda", rank % torch.cuda.device_count()) if torch.cuda.is_available() else torch.device("cpu")
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", rank)) % torch.cuda.device_count())
 
 
-def _join(index: int, store: str, size: int, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+def _meet(folder: str, rank: int, size: int) -> None:
+    store = Path(folder, "ranks").as_uri()
+    dist.init_process_group(_backend(), init_method=store, rank=rank, world_size=size, timeout=PATIENCE)
+
+
+def _reason(folder: str, others: Any) -> Exception | None:
+    """What another rank said before it ended, which is why this one failed; None if it said nothing."""
+    with contextlib.suppress(Exception):
+        others.join(timeout=5)
+    for file in sorted(Path(folder).glob("error-*")):
+        return GoExploreError(file.read_text()) if file.name.endswith("-1") else InputError(file.read_text())
+    return None
+
+
+def _join(index: int, folder: str, size: int, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; rank 0 decides for all
     torch.set_num_threads(1)
-    dist.init_process_group(_backend(), init_method=store, rank=index + 1, world_size=size, timeout=PATIENCE)
-    _work(work, index + 1, size, arguments)
+    try:
+        _meet(folder, index + 1, size)
+        _work(work, index + 1, size, arguments)
+    except GoExploreError as error:
+        Path(folder, f"error-{index}-{error.exit_code}").write_text(str(error))
+        raise
 
 
 def _work(work: Callable[..., Any], rank: int, size: int, arguments: tuple[Any, ...]) -> Any:
+    if torch.cuda.is_available():
+        torch.cuda.set_device(device_of(rank))
     try:
         return work(Ranks(rank, size), *arguments)
     finally:
@@ -129,4 +162,4 @@ def _work(work: Callable[..., Any], rank: int, size: int, arguments: tuple[Any, 
 
 
 def _backend() -> str:
-    return "nccl" if torch.cuda.is_available() else "gloo"
+    return "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.envs import AtariEmulator
+from goexplore.envs import AtariEmulator, SnapshotKind
 from goexplore.errors import InputError
 from goexplore.learn import Spaces
 from goexplore.plugins import missing_extra
@@ -58,6 +58,8 @@ class AtariPlay:
         frame_skip: raw frames for which an action is held.
     """
 
+    snapshot_kind = SnapshotKind.PLAIN
+
     def __init__(
         self, emulator: AtariEmulator, view: AtariView, rng: np.random.Generator, *, frame_skip: int = 4
     ) -> None:
@@ -75,6 +77,7 @@ class AtariPlay:
         self._screen, self._pool = np.zeros(screen, np.uint8), np.zeros(screen, np.uint8)
         self._last_action = 0
         self._first_frame: NDArray[np.uint8] | None = None
+        self.reset()  # before anything is restored: the emulator's own reset leaves traces of former games
 
     @property
     def lives(self) -> int:
@@ -90,23 +93,31 @@ class AtariPlay:
         self.observation[...] = np.tile(self._first_frame, self.view.stack)
         self.do_nothing(no_ops)
 
-    def step(self, action: Any, *, noise: bool = True) -> tuple[float, bool]:
-        """Holds an action for `frames_per_step` raw frames, as far as it does not stick."""
-        sticks = self.rng.random(self.frames_per_step) < self.view.sticky if noise else None
-        return self._hold(int(action), self.frames_per_step, sticks)
+    def step(self, action: Any) -> tuple[float, bool]:
+        """Holds an action for `frames_per_step` raw frames, as far as the one before does not stick."""
+        return self._hold(int(action), self.frames_per_step, self.rng.random(self.frames_per_step) < self.view.sticky)
+
+    def replay(self, recorded: Any) -> tuple[float, bool]:
+        """Holds an action for `frames_per_step` raw frames."""
+        return self._hold(int(recorded), self.frames_per_step, None)
+
+    def taken(self) -> NDArray[Any]:
+        """Not kept: snapshots are plain."""
+        return np.zeros(0, np.uint8)
 
     def policy_action(self, recorded: Any) -> int:
         """The same index."""
         return int(recorded)
 
-    def do_nothing(self, frames: int) -> bool:
+    def do_nothing(self, frames: int) -> tuple[float, bool]:
         """Raw frames without noise. The stack keeps its spacing, counted from the newest frame."""
-        over = False
+        total, over = 0.0, False
         while frames > 0 and not over:
             held = (frames - 1) % self.frames_per_step + 1
-            _, over = self._hold(0, held, None)
+            reward, over = self._hold(0, held, None)
+            total += reward
             frames -= held
-        return over
+        return total, over
 
     def _hold(self, action: int, frames: int, sticks: NDArray[np.bool_] | None) -> tuple[float, bool]:
         reward, pooled = 0.0, min(self._pooled, frames)
@@ -120,8 +131,10 @@ class AtariPlay:
             elif left < pooled:
                 self._emulator.read(self._pool)
                 np.maximum(self._screen, self._pool, out=self._screen)
-        self.observation[..., : -self._channels] = self.observation[..., self._channels :]
-        self.observation[..., -self._channels :] = self._shrunk()
+        older = self.observation.shape[-1] - self._channels
+        for plane in range(older):  # plane by plane, which is faster than moving all of them at once
+            self.observation[..., plane] = self.observation[..., plane + self._channels]
+        self.observation[..., older:] = self._shrunk()
         return reward, self._emulator.over
 
     def _shrunk(self) -> NDArray[np.uint8]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.envs import RestorableEnv
+from goexplore.envs import RestorableEnv, SnapshotKind
 from goexplore.errors import InputError
 from goexplore.learn import Spaces
 
@@ -61,24 +61,41 @@ class PlainPlay:
             action_shape=space.shape,
         )
         self._steps = 0
+        self._taken: list[Any] = []
+
+    @property
+    def snapshot_kind(self) -> SnapshotKind:
+        """The environment's own."""
+        return self._env.snapshot_kind
 
     def reset(self, no_ops: int = 0) -> None:
         """Starts an episode; there is no such thing as doing nothing."""
         self.observation, self._steps = flattened(self._env.reset()), 0
+        self._taken.clear()
 
-    def step(self, action: Any, *, noise: bool = True) -> tuple[float, bool]:
+    def step(self, action: Any) -> tuple[float, bool]:
         """Takes the action, or a random one."""
         space = self._env.action_space
-        if noise and self.view.random_actions and self.rng.random() < self.view.random_actions:
-            row = space.sample(self.rng, 1)[0]
-        elif space.discrete:
-            row = space.low + action
-        else:
-            row = space.low + (np.tanh(action) + 1.0) / 2.0 * (space.high - space.low)
-        observation, reward, terminated, truncated, _ = self._env.step(space.to_env(np.asarray(row, space.dtype)))
+        if self.view.random_actions and self.rng.random() < self.view.random_actions:
+            return self.replay(space.sample(self.rng, 1)[0])
+        if space.discrete:
+            return self.replay(space.low + action)
+        return self.replay(space.low + (np.tanh(action) + 1.0) / 2.0 * (space.high - space.low))
+
+    def replay(self, recorded: Any) -> tuple[float, bool]:
+        """Takes exactly this action."""
+        space = self._env.action_space
+        row = np.asarray(recorded, space.dtype)
+        observation, reward, terminated, truncated, _ = self._env.step(space.to_env(row))
         self.observation = flattened(observation)
         self._steps += 1
+        self._taken.append(row)
         return float(reward), bool(terminated or truncated or self._steps >= self.view.max_steps)
+
+    def taken(self) -> NDArray[Any]:
+        """The actions taken since the last reset or restore."""
+        space = self._env.action_space
+        return np.array(self._taken, space.dtype).reshape(-1, *space.shape)
 
     def policy_action(self, recorded: Any) -> Any:
         """The choice counted from 0; or the numbers before they are squashed by tanh into the action's bounds."""
@@ -88,9 +105,9 @@ class PlainPlay:
         share = (np.asarray(recorded, np.float64) - space.low) / (space.high - space.low)
         return np.arctanh((2.0 * share - 1.0).clip(-BOUND, BOUND)).astype(np.float32)
 
-    def do_nothing(self, frames: int) -> bool:
+    def do_nothing(self, frames: int) -> tuple[float, bool]:
         """Nothing."""
-        return False
+        return 0.0, False
 
     def snapshot(self) -> bytes:
         """The environment's own, and the steps so far."""
@@ -103,6 +120,7 @@ class PlainPlay:
         """Puts it back."""
         self._steps = int.from_bytes(snapshot[:8], "little")
         self.observation = flattened(self._env.restore(snapshot[8:]))
+        self._taken.clear()
 
     def fingerprint(self) -> bytes:
         """The environment's own."""

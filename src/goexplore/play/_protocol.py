@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from goexplore.envs import SnapshotKind
 from goexplore.learn import Spaces
 
 
@@ -29,25 +30,33 @@ class Play(Protocol):
     """Where the noise comes from."""
 
     @property
+    def snapshot_kind(self) -> SnapshotKind:
+        """How far snapshots can travel; only plain ones may be written to files."""
+
+    @property
     def lives(self) -> int:
         """Lives left; 0 where there are none to lose."""
 
     def reset(self, no_ops: int = 0) -> None:
         """Starts an episode with some raw frames of doing nothing."""
 
-    def step(self, action: Any, *, noise: bool = True) -> tuple[float, bool]:
-        """Takes one agent step and returns the reward and whether the episode is over.
-
-        Args:
-            action: what the policy chose.
-            noise: whether the environment may interfere; a demonstration is replayed without.
-        """
+    def step(self, action: Any) -> tuple[float, bool]:
+        """Takes one agent step, as far as noise lets it; returns the reward and whether the episode is over."""
 
     def policy_action(self, recorded: Any) -> Any:
         """What the policy would have to choose for an action of a demonstration to be taken."""
 
-    def do_nothing(self, frames: int) -> bool:
-        """Lets raw frames pass without noise; returns whether the episode is over."""
+    def replay(self, recorded: Any) -> tuple[float, bool]:
+        """Takes exactly an action of a demonstration, without noise."""
+
+    def taken(self) -> NDArray[Any]:
+        """The actions really taken since the last reset or restore, as `replay` takes them.
+
+        They stand in for snapshots that cannot be written to files.
+        """
+
+    def do_nothing(self, frames: int) -> tuple[float, bool]:
+        """Lets raw frames pass without noise; returns the reward and whether the episode is over."""
 
     def snapshot(self) -> bytes:
         """Everything the future and the observation depend on, except the noise to come."""

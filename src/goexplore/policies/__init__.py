@@ -1,5 +1,5 @@
 """Policies on disk, and how to use them."""
 
-from goexplore.policies._policy import Player, Policy
+from goexplore.policies._policy import Player, Policy, find_policy
 
-__all__ = ["Player", "Policy"]
+__all__ = ["Player", "Policy", "find_policy"]

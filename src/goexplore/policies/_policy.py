@@ -53,11 +53,6 @@ class Policy:
 
     def save(self, path: Path) -> Path:
         """Writes `path`.safetensors and `path`.json, each whole or not at all."""
-        save = _safetensors().torch.save
-        parameters = {name: value.contiguous().cpu() for name, value in self.network.state_dict().items()}
-        data = save(parameters)
-        target = path.with_suffix(".safetensors")
-        write_atomically(target, lambda file: file.writelines([data]))
         view = next(name for name, kind in VIEWS.items() if isinstance(self.view, kind))
         write_json(
             path.with_suffix(".json"),
@@ -71,6 +66,11 @@ class Policy:
                 "about": self.about,
             },
         )
+        # Last, because this is the file that is looked for.
+        parameters = {name: value.contiguous().cpu() for name, value in self.network.state_dict().items()}
+        data = _safetensors().torch.save(parameters)
+        target = path.with_suffix(".safetensors")
+        write_atomically(target, lambda file: file.writelines([data]))
         return target
 
     @classmethod
@@ -84,7 +84,7 @@ class Policy:
         Raises:
             InputError: it is missing, damaged, or of another version.
         """
-        path = _found(Path(path))
+        path = find_policy(path)
         about = read_json(path.with_suffix(".json"))
         try:
             if about["format"] != FORMAT or about["format_version"] != FORMAT_VERSION:
@@ -142,7 +142,13 @@ class Player:
         return output.policy.at_temperature(self._temperature).sample(self._generator)[0].numpy()
 
 
-def _found(path: Path) -> Path:
+def find_policy(path: str | os.PathLike[str]) -> Path:
+    """The file that is meant: itself, or the newest of a run.
+
+    Raises:
+        InputError: there is none.
+    """
+    path = Path(path)
     if path.is_dir():
         files = sorted(path.glob("policies/*.safetensors")) or sorted(path.glob("*.safetensors"))
         if not files:

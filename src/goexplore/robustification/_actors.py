@@ -13,41 +13,44 @@ from typing import Any
 
 import numpy as np
 
+from goexplore.envs import SnapshotKind
 from goexplore.play import Play
 from goexplore.robustification._config import BackwardConfig
 from goexplore.robustification._curriculum import VIRTUAL, Curriculum, Episode
 from goexplore.robustification._route import Route
 
-NEVER = 1 << 60
+BALANCE_DECAY = 0.9999
+"""What a step that was taken still counts one step later, of any actor."""
 
 
 @dataclass(slots=True)
 class Balance:
     """How much time goes to episodes from reset (the virtual demonstration), shared by the actors of a rank.
 
-    Both kinds of episode differ in length, so that the paper draws them by l_d / l_v, the ratio of their mean lengths.
+    The two kinds of episode differ in length by far. The paper draws the virtual demonstration with probability
+    odds * l_d / l_v from the mean lengths, which gives the same share of steps in the long run; but until the first
+    long episode is over its length is unknown, and every actor would be sent off. So steps are counted as they are
+    taken, and no more actors are on their way from reset at a time than the share says.
     """
 
     odds: float
     """Steps from reset for each step along demonstrations."""
-    virtual_steps: float = 1.0
-    virtual_episodes: float = 1.0
-    other_steps: float = 1.0
-    other_episodes: float = 1.0
+    actors: int
+    running: int = 0
+    """Actors in an episode from reset."""
+    virtual_steps: float = 0.0
+    other_steps: float = 0.0
 
     @property
-    def probability(self) -> float:
-        """Of beginning an episode at reset."""
-        other = self.other_steps / self.other_episodes
-        virtual = self.virtual_steps / self.virtual_episodes
-        return min(0.5, self.odds * other / virtual)
+    def wants_virtual(self) -> bool:
+        """Whether the next episode should begin at reset."""
+        most = math.ceil(self.actors * self.odds / (1.0 + self.odds))
+        return self.running < most and self.virtual_steps <= self.odds * self.other_steps
 
-    def count(self, demonstration: int, steps: int) -> None:
-        """Counts an episode."""
-        if demonstration == VIRTUAL:
-            self.virtual_steps, self.virtual_episodes = self.virtual_steps + steps, self.virtual_episodes + 1
-        else:
-            self.other_steps, self.other_episodes = self.other_steps + steps, self.other_episodes + 1
+    def count(self, *, virtual: bool) -> None:
+        """Counts a step."""
+        self.virtual_steps = BALANCE_DECAY * self.virtual_steps + virtual
+        self.other_steps = BALANCE_DECAY * self.other_steps + (not virtual)
 
 
 class Actor:
@@ -79,7 +82,9 @@ class Actor:
         per_step = play.frames_per_step
         self._lag = math.ceil(config.allowed_lag_frames / per_step)
         self._hot = config.hot_frames / per_step
-        self._virtual_cut = None if config.virtual_cut_frames is None else config.virtual_cut_frames // per_step
+        self._virtual_cut = None
+        if config.virtual_cut_frames is not None:
+            self._virtual_cut = max(config.virtual_cut_frames // per_step, self._lag + max(map(len, routes)))
         self.over: list[Episode] = []
         """Episodes that are over and not yet counted."""
         self.begin()
@@ -90,8 +95,10 @@ class Actor:
         self.steps, self._life_began = 0, 0
         self._first_life_score: float | None = None
         self._score, self._start = 0.0, 0
-        if config.virtual and rng.random() < self._balance.probability:
+        self._matched_before = False
+        if config.virtual and self._balance.wants_virtual:
             self._demonstration = VIRTUAL
+            self._balance.running += 1
             play.reset(self._no_ops())
         else:
             self._demonstration = int(rng.integers(len(self._routes)))
@@ -101,8 +108,9 @@ class Actor:
             route.put(play, self._start)
             if self._start == 0 or rng.random() < config.mid_no_ops:
                 lives = play.lives
-                if play.do_nothing(self._no_ops()) or play.lives < lives:
-                    route.put(play, self._start)  # doing nothing is deadly here
+                reward, over = play.do_nothing(self._no_ops())
+                if reward or over or play.lives < lives:
+                    route.put(play, self._start)  # doing nothing is deadly here, or does the demonstration's work
         self._lives = play.lives
         self._extra = math.floor(math.exp(config.extra_frames_coefficient * rng.random())) / play.frames_per_step
         self.first = True
@@ -119,28 +127,38 @@ class Actor:
         """Takes one agent step; returns the scaled reward, whether it was an end, and whether it was a cut."""
         reward, over = self.play.step(action)
         self.steps += 1
+        self._balance.count(virtual=self._demonstration == VIRTUAL)
         self._score += reward
         lost_life = self.play.lives < self._lives
         if lost_life:
             self._lives, self._life_began = self.play.lives, self.steps
             if self._first_life_score is None:
                 self._first_life_score = self._score
-        end, cut = self._virtual_end(over, lost_life) if self._demonstration == VIRTUAL else self._end(over, lost_life)
+        end, cut = self._virtual_end(over, lost_life) if self._demonstration == VIRTUAL else self._end(over, reward)
         self.first = False
         # A life lost while the game goes on is an end for learning, but not of the episode.
         if (end or cut) and not (self._demonstration == VIRTUAL and end and not over):
             self._finish()
         return self._scale * reward, end, cut
 
-    def _end(self, over: bool, lost_life: bool) -> tuple[bool, bool]:
+    def _end(self, over: bool, reward: float) -> tuple[bool, bool]:
         route, at = self._routes[self._demonstration], self._start + self.steps
-        if over or (lost_life and self._config.life_loss_fails):
+        if over or (self._config.life_loss_fails and self.play.lives < route.least_lives(at, self._lag)):
             return True, False
-        matched = self._score >= route.highest and (not route.has_losses or at >= len(route))
-        if matched:
-            self._extra -= 1
-            return False, self._extra <= 0
+        if self._matches():
+            # The cut step's own reward is lost to learning, so that it is never one that brings any.
+            cut = self._matched_before and self._extra <= 0 and not reward
+            self._extra -= self._matched_before
+            self._matched_before = True
+            return False, cut
         return self._score < route.threshold(at, self._lag), False
+
+    def _matches(self) -> bool:
+        """Whether the demonstration is matched so far as it goes. One with losses has to be sat through."""
+        route = self._routes[self._demonstration]
+        if route.has_losses:
+            return self._start + self.steps >= len(route) and self._score >= route.final
+        return self._score >= route.highest
 
     def _virtual_end(self, over: bool, lost_life: bool) -> tuple[bool, bool]:
         if over:
@@ -149,7 +167,12 @@ class Actor:
         return lost_life and self._config.life_loss_fails, too_long and not lost_life
 
     def save(self) -> tuple[dict[str, Any], bytes]:
-        """The episode under way and the generator, as plain values; and the game."""
+        """The episode under way and the generator, as plain values; and the game.
+
+        A snapshot that is not plain data stays in memory: reading it back from a file could run code. What was done
+        since the episode began leads to the same state.
+        """
+        is_plain = self.play.snapshot_kind is SnapshotKind.PLAIN
         values = {
             "demonstration": self._demonstration,
             "start": self._start,
@@ -159,27 +182,37 @@ class Actor:
             "life_began": self._life_began,
             "first_life_score": self._first_life_score,
             "extra": self._extra,
+            "matched_before": self._matched_before,
             "first": self.first,
             "rng": self._rng.bit_generator.state,
+            "taken": None if is_plain else self.play.taken().tolist(),
         }
-        return values, self.play.snapshot()
+        return values, self.play.snapshot() if is_plain else b""
 
     def restore(self, values: dict[str, Any], game: bytes) -> None:
         """Takes over what `save` returned."""
         self._demonstration, self._start, self.steps = values["demonstration"], values["start"], values["steps"]
         self._score, self._lives, self._life_began = values["score"], values["lives"], values["life_began"]
         self._first_life_score, self._extra, self.first = values["first_life_score"], values["extra"], values["first"]
-        self._rng.bit_generator.state = values["rng"]
+        self._matched_before = values["matched_before"]
         self.over.clear()
-        self.play.restore(game)
+        if self.play.snapshot_kind is SnapshotKind.PLAIN:
+            self.play.restore(game)
+        else:
+            if self._demonstration == VIRTUAL:
+                self.play.reset()
+            else:
+                self._routes[self._demonstration].put(self.play, self._start)
+            for row in values["taken"]:
+                self.play.replay(row)
+        self._rng.bit_generator.state = values["rng"]
 
     def _finish(self) -> None:
-        final = self._routes[self._demonstration].final if self._demonstration != VIRTUAL else math.inf
+        matched = self._demonstration != VIRTUAL and self._matches()
         first_life = self._score if self._first_life_score is None else self._first_life_score
-        self.over.append(
-            Episode(self._demonstration, self._start, self._score >= final, self.steps, self._score, first_life)
-        )
-        self._balance.count(self._demonstration, self.steps)
+        self.over.append(Episode(self._demonstration, self._start, matched, self.steps, self._score, first_life))
+        if self._demonstration == VIRTUAL:
+            self._balance.running -= 1
         self.begin()
 
 

@@ -42,15 +42,15 @@ class BackwardConfig:
     """Whether some episodes begin at reset and follow no demonstration (the virtual demonstration). Paper: on Atari."""
     virtual_odds: float | None = None
     """Steps of such episodes for each step of the others. None: one part in as many as there are demonstrations,
-    itself included (paper: 1/11)."""
+    itself included (paper: 1/11). See `Balance` for how it is kept."""
     virtual_odds_at_start: float | None = None
     """The same once all windows have reached the start. None: no change."""
     virtual_cut_frames: int | None = None
     """Cut such an episode when a life has lasted this long. None: never. Paper: never. A policy that found a safe
     spot may stay there for ever."""
     life_loss_fails: bool = False
-    """Whether losing a life ends an episode that follows a demonstration; the value of a state before any death is
-    then that of the life. Paper: no."""
+    """Whether losing a life that the demonstration does not lose ends an episode that follows it, and is an end for
+    learning in episodes from reset. Paper: no."""
     mid_no_ops: float = 0.0
     """Probability of doing nothing for some frames at starts in mid-demonstration too. Paper: only at reset."""
     hot_frames: int = 0
@@ -62,8 +62,9 @@ class BackwardConfig:
     """C: rewards are scaled so that the mean absolute value along the demonstrations is this. Paper: 10."""
     imitation_from_start: float = 0.3
     """Share of imitated steps that belong to replays from reset. Paper: "SIL from start prob." 0.3; 0 in robotics."""
-    imitation_frames: int = 128
-    """Raw frames of a replay around the window. Paper: not stated; the authors' code: 32 agent steps' worth."""
+    imitation_frames: int = 32
+    """Raw frames by which a replay goes beyond the latest starting point, and up to as many before the window. Paper:
+    not stated; the authors' code: 32 beyond, up to 10 before."""
     imitate_failures: bool = False
     """Weigh imitation by 1 - success of the starting point. Paper: not mentioned; the authors' code does."""
 
@@ -150,6 +151,7 @@ LAPTOP = RobustifyConfig(
         virtual_cut_frames=1_000,
         life_loss_fails=True,
         mid_no_ops=0.5,
+        imitation_frames=36,
         reward_target=1.0,
         imitate_failures=True,
     ),

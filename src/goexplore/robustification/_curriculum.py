@@ -111,7 +111,8 @@ class Curriculum:
         """Mean success over a window, as counted since the last move and before."""
         latest = self.latest[index]
         part = slice(max(0, latest - self.window + 1), latest + 1)
-        return float(self._wins[index][part].sum() / max(self._episodes[index][part].sum(), 1e-9))
+        episodes = float(self._episodes[index][part].sum())
+        return float(self._wins[index][part].sum()) / episodes if episodes else float(self.success[index][part].mean())
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Everything, as arrays."""

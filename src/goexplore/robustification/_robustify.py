@@ -6,13 +6,15 @@ that the folder is whole), `policies/` (one now and then) and `checkpoints/rank-
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
+import shutil
 from pathlib import Path
 
 from goexplore.demos import load_demonstrations, save_demonstrations
 from goexplore.errors import InputError
-from goexplore.learn import Ranks, default_ranks, launch
+from goexplore.learn import Ranks, default_ranks, launch, torchrun_rank
 from goexplore.robustification._config import RobustifyConfig, robustify_preset
 from goexplore.robustification._run import FORMAT, FORMAT_VERSION, RobustifyResult, RobustifyRun
 from goexplore.robustification._session import CHECKPOINT_SECONDS, Session
@@ -53,15 +55,21 @@ def robustify(
     """
     found = load_demonstrations(demonstrations, trust=trust)
     chosen = config or robustify_preset(preset, found[0])
-    budget = steps or chosen.steps
+    budget = chosen.steps if steps is None else steps
     if budget <= 0 or (minutes is not None and minutes <= 0):
         raise InputError(f"steps {budget}, minutes {minutes}: expected budgets above 0")
     run = RobustifyRun(chosen, seed, ranks or default_ranks(), budget, trust)
     if run.ranks > chosen.actors:
         raise InputError(f"ranks {run.ranks} with {chosen.actors} actors: expected at least one actor for each rank")
+    if torchrun_rank():
+        return _launched(RunFolder(Path(out)), run, minutes, checkpoint_seconds, progress)  # rank 0 makes the folder
     folder = RunFolder.create(Path(out), run)
     save_demonstrations(found, folder.path / "demonstrations")
-    return _launched(folder, run, minutes, checkpoint_seconds, progress)
+    try:
+        return _launched(folder, run, minutes, checkpoint_seconds, progress)
+    except InputError:
+        shutil.rmtree(folder.path)  # nothing was trained, and the same command may be given again
+        raise
 
 
 def resume_robustify(
@@ -80,7 +88,7 @@ def resume_robustify(
         path: the run folder.
         steps: new total of agent steps.
         minutes: stop after this many minutes of this session.
-        ranks: processes. Another number than before is allowed, but then episodes under way are begun anew.
+        ranks: processes; as many as before, each goes on with its own episodes.
         trust: import the environment that the demonstrations name.
         progress: show progress on standard error.
         checkpoint_seconds: time between checkpoints.
@@ -90,16 +98,22 @@ def resume_robustify(
     """
     folder = RunFolder.open(Path(path))
     run = RobustifyRun.from_json(folder.read_config(FORMAT, FORMAT_VERSION), trust=trust)
-    run = dataclasses.replace(run, steps=steps or run.steps, ranks=ranks or run.ranks)
-    folder.lock()
-    folder.write_config(run)
+    if ranks is not None and ranks != run.ranks:
+        raise InputError(f"ranks {ranks}: {path} was trained with {run.ranks}, and goes on with as many")
+    if steps is not None and steps <= 0:
+        raise InputError(f"steps {steps}: expected a budget above 0")
+    run = dataclasses.replace(run, steps=run.steps if steps is None else steps)
+    if not torchrun_rank():
+        folder.lock()
+        folder.write_config(run)
     return _launched(folder, run, minutes, checkpoint_seconds, progress)
 
 
 def _launched(
     folder: RunFolder, run: RobustifyRun, minutes: float | None, checkpoint_seconds: float, progress: bool
 ) -> RobustifyResult:
-    folder.note_session(ranks=run.ranks)
+    if not torchrun_rank():
+        folder.note_session(ranks=run.ranks)
     try:
         result: RobustifyResult = launch(
             _train, (folder.path, run, minutes, checkpoint_seconds, progress), ranks=run.ranks
@@ -115,7 +129,7 @@ def _train(
     """The work of one rank."""
     display = make_display(progress=progress and ranks.leads)
     try:
-        with StopRequest() as stop:  # other ranks never get a signal, and agree with the first
+        with StopRequest() if ranks.leads else contextlib.nullcontext() as stop:  # the others do as the first
             return Session(ranks, path, run, minutes, checkpoint_seconds, display).drive(stop)
     finally:
         display.close()

@@ -40,14 +40,15 @@ class Route:
         play.reset()
         self._codec = SnapshotCodec.for_start(play.snapshot(), b"")
         self._states: list[bytes | None] = []
-        score = 0.0
-        for step, action in enumerate(self.actions):
+        lives = []
+        for step, row in enumerate(demonstration.actions):
             self._states.append(self._codec.encode(play.snapshot(), b""))
-            reward, over = play.step(action, noise=False)
-            score += reward
+            lives.append(play.lives)
+            reward, over = play.replay(row)
             if reward != self.rewards[step] or (over and step < len(self) - 1):
                 raise _does_not_fit(demonstration, f"at step {step:,} it brings {reward:g} points")
             on_step(step + 1)
+        self._lives = np.array([*lives, play.lives])
         if demonstration.state and digest_of(play.fingerprint()) != demonstration.state:
             raise _does_not_fit(demonstration, "it ends in another state")
 
@@ -68,6 +69,11 @@ class Route:
         last = len(self)
         part = self.scores[min(step - lag, last) : min(step + lag, last) + 1]
         return float(part.min())
+
+    def least_lives(self, step: int, lag: int) -> int:
+        """The fewest lives of the demonstration within `lag` steps: whoever has fewer has died where it did not."""
+        last = len(self)
+        return int(self._lives[min(max(step - lag, 0), last) : min(step + lag, last) + 1].min())
 
     def returns(self, gamma: float, scale: float) -> NDArray[np.float32]:
         """Scaled and discounted reward ahead of each step, to the demonstration's end."""

@@ -60,6 +60,7 @@ class RobustifyRun:
                     backward=BackwardConfig(**config["backward"]),
                     actors=config["actors"],
                     imitators=config["imitators"],
+                    steps=config["steps"],
                 ),
                 seed=int(saved["seed"]),
                 ranks=int(saved["ranks"]),

@@ -25,7 +25,8 @@ from goexplore.runs import (
 )
 
 CHECKPOINT_SECONDS = 120.0
-POLICY_SECONDS = 60.0
+POLICY_SECONDS, MOST_POLICIES = 60.0, 50
+"""Time between policies that are kept, which grows with the session, so that long ones do not fill the disk."""
 TAGS = {
     "score": "charts/episodic_return",
     "first_life_score": "charts/first_life_return",
@@ -114,8 +115,12 @@ class Session:
             f" {self._training.reward_scale:.4g}"
         )
 
-    def drive(self, stop: StopRequest) -> RobustifyResult:
-        """Trains, and saves."""
+    def drive(self, stop: StopRequest | None) -> RobustifyResult:
+        """Trains, and saves.
+
+        Args:
+            stop: whether people want it to end; asked on the first rank alone.
+        """
         training = self._training
         stopped_by: str | None = None
         if training.steps >= self._run.steps:
@@ -139,8 +144,8 @@ class Session:
                 metrics.close()
         return self._result(last, stopped_by or "steps")
 
-    def _spent(self, stop: StopRequest) -> str | None:
-        if stop.requested:
+    def _spent(self, stop: StopRequest | None) -> str | None:
+        if stop is not None and stop.requested:
             return "interrupt"
         if self._training.steps >= self._run.steps:
             return "steps"
@@ -172,11 +177,11 @@ class Session:
         if max(theirs) == 0:
             return
         if min(theirs) == 0:
-            raise InputError(
-                f"{self._path} was trained with fewer ranks than {self._ranks.size}: go on with as many as before"
-            )
+            raise InputError(f"{self._checkpoints} holds no checkpoint, though those of other ranks do")
         if mine > min(theirs):  # a kill came between the writes of two ranks
             newest = read_newest_checkpoint(self._checkpoints, warn=self._display.say, at_most=min(theirs))
+        if _iteration(newest) != min(theirs):
+            raise InputError(f"a checkpoint in {self._checkpoints} is damaged, and the ranks have no other in common")
         self._training.restore(newest)
 
     def _report(self, iteration: Iteration, metrics: MetricsLog) -> None:
@@ -209,7 +214,7 @@ class Session:
             latest=iteration.latest,
             **{name: round(value, 6) for name, value in iteration.terms.items()},
         )
-        if time.monotonic() - self._policy_at >= POLICY_SECONDS:
+        if time.monotonic() - self._policy_at >= max(POLICY_SECONDS, elapsed / MOST_POLICIES):
             self._save_policy()
 
     def _result(self, last: Iteration | None, stopped_by: str) -> RobustifyResult:

@@ -75,7 +75,7 @@ class Training:
             most_move=None if backward.most_move_frames is None else max(1, backward.most_move_frames // per_step),
         )
         odds = 1.0 / (len(self.routes) + 1) if backward.virtual_odds is None else backward.virtual_odds
-        self._balance = Balance(odds)
+        self._balance = Balance(odds, _share(config.actors, ranks))
         self._environments = BackwardEnvironments(
             lambda rng: make_play(spec, config.view, rng),
             self.routes,

@@ -153,7 +153,8 @@ class RunFolder:
             if path.is_dir() and any(child.name != ".lock" for child in path.iterdir()):
                 if folder._config.exists():
                     raise InputError(
-                        f"{path} already holds a run; go on with it: goexplore resume {path}, or give another --out"
+                        f"{path} already holds a run; go on with it (goexplore resume, or robustify --resume), or give"
+                        " another --out"
                     )
                 raise InputError(f"{path} is not empty and holds no run; give another --out")
             folder.checkpoints.mkdir(parents=True, exist_ok=True)
