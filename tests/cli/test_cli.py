@@ -215,7 +215,18 @@ def test_the_live_display_runs_on_a_terminal(tmp_path):
 @pytest.mark.atari
 def test_bench_prints_the_promised_keys(cli):
     completed = cli(
-        "bench", "explore", "ALE/Freeway-v5", "--rounds", "1", "--seconds", "0.5", "--large-archive", "600", "--json"
+        "bench",
+        "explore",
+        "ALE/Freeway-v5",
+        "--preset",
+        "tiny",
+        "--rounds",
+        "1",
+        "--seconds",
+        "0.5",
+        "--large-archive",
+        "600",
+        "--json",
     )
     keys = last_json(completed)
     assert {"ratio_to_raw_emulator", "ratio_large_archive", "bytes_per_cell", "serial_us_per_step"} <= set(keys)
