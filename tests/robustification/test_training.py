@@ -253,3 +253,18 @@ def test_what_cannot_be_trained_leaves_nothing_behind(demonstrations, tmp_path):
         with pytest.raises(InputError, match="does not fit this environment"):
             train(demonstrations, tmp_path / "run", ranks=ranks)
         assert not (tmp_path / "run").exists()
+
+
+def test_what_was_trained_is_kept_whatever_goes_wrong_later(demonstrations, tmp_path, monkeypatch):
+    real = Training.iterate
+
+    def fails_later(self, *, done):
+        if self.iteration == 3:
+            raise InputError("something went wrong")
+        return real(self, done=done)
+
+    monkeypatch.setattr(Training, "iterate", fails_later)
+    with pytest.raises(InputError, match="something went wrong"):
+        train(demonstrations, tmp_path / "run", ranks=1, checkpoint_seconds=0.0)
+    monkeypatch.undo()
+    assert resume_robustify(tmp_path / "run", trust=True, progress=False).steps >= 1_500

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
 from rich.console import Console
@@ -14,6 +14,9 @@ from rich.table import Table
 from goexplore.cli._commands import INTERRUPTED, Json, warn
 from goexplore.cli._output import emit
 from goexplore.errors import InputError
+
+if TYPE_CHECKING:
+    from goexplore.demos import Demonstration
 
 
 @dataclass
@@ -276,9 +279,7 @@ class Evaluate:
                 episodes=self.episodes,
                 seed=self.seed,
                 at_least=self.at_least,
-                on_episode=lambda done, mean: status.update(
-                    f"{done:,} of {self.episodes:,} episodes, mean {mean:,.1f}"
-                ),
+                on_episode=tell,
                 **settings,
             )
         shown = dataclasses.asdict(result)
@@ -288,14 +289,11 @@ class Evaluate:
         return 0
 
 
-def _table(found: list[tuple[str, object]]) -> None:
-    from goexplore.demos import Demonstration
-
+def _table(found: list[tuple[str, Demonstration]]) -> None:
     table = Table(title="demonstrations (search scores)", title_justify="left", box=None, padding=(0, 2, 0, 0))
     for name in ("file", "environment", "score", "steps", "frames", "ends episode", "from"):
         table.add_column(name, justify="right" if name in ("score", "steps", "frames") else "left")
     for name, each in found:
-        assert isinstance(each, Demonstration)
         table.add_row(
             name,
             each.env.id,

@@ -68,7 +68,8 @@ def robustify(
     try:
         return _launched(folder, run, minutes, checkpoint_seconds, progress)
     except InputError:
-        shutil.rmtree(folder.path)  # nothing was trained, and the same command may be given again
+        if not folder.metrics.exists() or not folder.metrics.stat().st_size:
+            shutil.rmtree(folder.path)  # nothing was trained, and the same command may be given again
         raise
 
 
