@@ -65,6 +65,7 @@ def test_from_a_run_to_a_tested_policy(folder):
         (["demos", "run", "--until-score", "500", "--out", "none"], "no trajectory reaches a score of 500"),
         (["demos", "show", "none"], "there is no demonstration"),
         (["robustify", "nowhere", "--out", "p"], "there is no demonstration nowhere"),
+        (["robustify", "run", "--out", "p"], "run is a run, not a folder of demonstrations: goexplore demos run"),
         (["robustify"], "expected a folder of demonstrations, or --resume RUN"),
         (["robustify", "--resume", "run"], "does not describe a goexplore robustification"),
         (["evaluate", "nowhere"], "there is no policy nowhere"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import goexplore
+from goexplore.archive import Archive
 from goexplore.demos import Choice, Demonstration, demonstrations_of, difference, extract, load_demonstrations
 from goexplore.demos._demonstration import digest_of
 from goexplore.envs import make_env
@@ -142,6 +143,16 @@ def test_demonstrations_of_different_environments_do_not_mix(run, tmp_path):
     replace(demonstration, facts={"rom_md5": "another"}).save(tmp_path / "demo-001.demo.npz")
     with pytest.raises(InputError, match=r"demo-001.demo.npz has another ROM than demo-000.demo.npz"):
         load_demonstrations(tmp_path)
+
+
+def test_a_better_cell_than_the_best_end_is_pointed_out(run, monkeypatch):
+    said = []
+    demonstrations_of(run, Choice(), warn=said.append)
+    assert said == []
+    real = Archive.best
+    monkeypatch.setattr(Archive, "best", lambda self: replace(real(self), score=99.0))
+    demonstrations_of(run, Choice(), warn=said.append)
+    assert "the best end of episode has 11 points, and the best cell 99; --which best takes that" in said[0]
 
 
 @pytest.mark.atari

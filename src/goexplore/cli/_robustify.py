@@ -292,7 +292,7 @@ class Evaluate:
 def _table(found: list[tuple[str, Demonstration]]) -> None:
     table = Table(title="demonstrations (search scores)", title_justify="left", box=None, padding=(0, 2, 0, 0))
     for name in ("file", "environment", "score", "steps", "frames", "ends episode", "from"):
-        table.add_column(name, justify="right" if name in ("score", "steps", "frames") else "left")
+        table.add_column(name, justify="right" if name in ("score", "steps", "frames") else "left", overflow="fold")
     for name, each in found:
         table.add_row(
             name,

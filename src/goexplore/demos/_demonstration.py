@@ -169,6 +169,8 @@ def load_demonstrations(path: str | os.PathLike[str], *, trust: bool = False) ->
     """
     path = Path(path)
     files = sorted(path.glob("*" + SUFFIX)) if path.is_dir() else [path]
+    if not files and (path / "config.json").exists():
+        raise InputError(f"{path} is a run, not a folder of demonstrations: goexplore demos {path} --out demos")
     if not files:
         raise InputError(f"there is no demonstration in {path}: make some with goexplore demos RUN... --out {path}")
     found = [Demonstration.load(file, trust=trust) for file in files]

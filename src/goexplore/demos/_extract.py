@@ -95,6 +95,12 @@ def demonstrations_of(
     candidates = _candidates(loop.archive, choice)
     if not candidates:
         warn(f"{run}: {_nothing(loop.archive, choice)}")
+    highest = loop.archive.best().score
+    if candidates and choice.until_score is None and candidates[0].score < highest:
+        warn(
+            f"{run}: the best end of episode has {candidates[0].score:g} points, and the best cell {highest:g}; --which"
+            " best takes that"
+        )
     is_cut = choice.to_last_reward or choice.until_score is not None
     if is_cut:
         candidates = candidates[: MOST_REPLAYED if choice.count > 1 else 1]
