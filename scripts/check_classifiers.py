@@ -47,10 +47,12 @@ def montezuma_truth(memory: Any) -> dict[str, Any]:
 
 
 def pitfall_truth(memory: Any) -> dict[str, Any]:
+    y = int(memory[105])
+    above_the_screen = y >= 192  # a byte: someone about to drop in has a small negative y
     return {
         "room": PITFALL_ROOMS.get(int(memory[1]), -1),
         "x": (int(memory[97]) + 3.5) // 8,
-        "y": (int(memory[105]) + 24.8) // 16,
+        "y": (y - 256 * above_the_screen + 24.8) // 16,
     }
 
 

@@ -68,7 +68,19 @@ def test_pitfall_agrees_with_memory():
             places += abs(reading["x"] - (now[97] + 3) // 8) <= 1
     assert len(seen) > 3
     assert rooms == steps
-    assert places >= 0.98 * steps  # while the player is put back, memory already says where to
+    assert places >= 0.99 * steps
+
+
+def test_pitfall_player_waits_above_the_screen_once_a_life_is_gone():
+    cells, two_lives = PitfallCells(), screen_with_face(100, 70)
+    two_lives[22, [21, 23]] = 7
+    cells.look_at(two_lives)
+    sunk = np.where(two_lives == 0x4A, 2, two_lives).astype(np.uint8)
+    cells.look_at(sunk)
+    assert cells.place.x > 99
+    sunk[22, 23] = 2
+    cells.look_at(sunk)
+    assert cells.place.x < 30
 
 
 def test_pitfall_passages_underground_count_three_rooms():

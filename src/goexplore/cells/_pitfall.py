@@ -22,7 +22,12 @@ UNDERGROUND = 70.0
 LEFT, RIGHT = 15.0, 145.0
 """Pixels within which a player who leaves or enters a room is seen."""
 
-_STATE = struct.Struct("<Bdd?")
+LIVES_ROW, LIVES_COLUMNS, BETWEEN_LIVES = 22, (21, 23), 22
+"""Pixels of the two bars beside the clock, one for each life in reserve."""
+DROP = Place(23.0, 22.0)
+"""Where a player who lost a life is first seen again: he drops from the trees on the left."""
+
+_STATE = struct.Struct("<Bdd?B")
 
 
 class PitfallCells(CellFunction):
@@ -43,7 +48,7 @@ class PitfallCells(CellFunction):
 
     def reset(self) -> None:
         """The first room."""
-        self.room, self.place, self._known = 0, Place(0.0, 0.0), False
+        self.room, self.place, self._known, self._lives = 0, Place(0.0, 0.0), False, len(LIVES_COLUMNS)
 
     def key(self, observation: Any, env: Any) -> bytes:
         """Looks at the screen and returns room, x and y, one byte each."""
@@ -56,10 +61,17 @@ class PitfallCells(CellFunction):
         return {"room": room, "x": x, "y": y}
 
     def look_at(self, screen: NDArray[np.uint8]) -> None:
-        """Updates what is tracked. A picture without the player changes nothing."""
+        """Updates what is tracked.
+
+        A picture without the player changes nothing, until a bar of the lives goes out: then he waits above the screen.
+        """
         place = find_player(screen)
+        lives = sum(int(screen[LIVES_ROW, column] != screen[LIVES_ROW, BETWEEN_LIVES]) for column in LIVES_COLUMNS)
         if place is None:
+            if lives < self._lives:
+                self.place = DROP
             return
+        self._lives = lives
         if self._known:
             rooms = 3 if place.y > UNDERGROUND else 1
             if self.place.x > RIGHT and place.x < LEFT:
@@ -70,9 +82,9 @@ class PitfallCells(CellFunction):
 
     def save(self) -> bytes:
         """Everything tracked."""
-        return _STATE.pack(self.room, *self.place, self._known)
+        return _STATE.pack(self.room, *self.place, self._known, self._lives)
 
     def load(self, state: bytes) -> None:
         """Takes up what was tracked."""
-        self.room, x, y, self._known = _STATE.unpack(state)
+        self.room, x, y, self._known, self._lives = _STATE.unpack(state)
         self.place = Place(x, y)
