@@ -54,6 +54,22 @@ def test_from_a_run_to_a_tested_policy(folder):
     assert again.returncode == 0, again.stderr
     tested = goexplore("evaluate", "policy", "--episodes", "4", "--at-least", "1", "--json", cwd=folder)
     assert last_json(tested)["episodes"] == 4
+    control = goexplore(
+        "control",
+        "ppo",
+        MAZE,
+        "--steps",
+        "2000",
+        "--ranks",
+        "1",
+        "--set",
+        "actors=8",
+        "--out",
+        "ppo",
+        "--json",
+        cwd=folder,
+    )
+    assert last_json(control)["steps"] >= 2_000
     files = {path.name.split(".")[0] for path in (folder / "policy").iterdir()}
     assert {"config", "provenance", "metrics", "events", "demonstrations", "policies", "checkpoints"} <= files
 

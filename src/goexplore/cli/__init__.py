@@ -10,7 +10,7 @@ import tyro
 
 from goexplore.cli._commands import Bench, CheckEnv, Explore, Inspect, Render, Resume
 from goexplore.cli._report import Report
-from goexplore.cli._robustify import Demos, DemosExport, DemosImport, DemosShow, Evaluate, Robustify
+from goexplore.cli._robustify import Control, Demos, DemosExport, DemosImport, DemosShow, Evaluate, Robustify
 from goexplore.cli._sweep import Sweep
 from goexplore.errors import GoExploreError
 
@@ -24,6 +24,7 @@ Command = (
     | Annotated[DemosExport, tyro.conf.subcommand("demos-export")]
     | Annotated[DemosImport, tyro.conf.subcommand("demos-import")]
     | Annotated[Robustify, tyro.conf.subcommand("robustify")]
+    | Annotated[Control, tyro.conf.subcommand("control")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[Sweep, tyro.conf.subcommand("sweep")]
     | Annotated[Report, tyro.conf.subcommand("report")]

@@ -49,7 +49,7 @@ def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
-        if not equals or not name.isidentifier():
+        if not equals or not all(part.isidentifier() for part in name.split(".")):
             raise InputError(f"setting {pair!r} should look like name=value")
         try:
             settings[name] = json.loads(value)

@@ -2,11 +2,12 @@
 
 The loop it lives in:
 
-    rollout.collect(network)                        # T steps of every actor
-    terms = learner.update(rollout, done=...)       # gradients are averaged over all ranks
+    agent.collect()                     # T steps of every actor
+    terms = agent.learn(done=...)       # gradients are averaged over all ranks
 """
 
 from goexplore.learn._advantages import advantages
+from goexplore.learn._agent import Agent
 from goexplore.learn._distributions import Categorical, DiagonalGaussian, Distribution
 from goexplore.learn._losses import imitation_loss, policy_loss, value_loss
 from goexplore.learn._networks import GRU, ActorCritic, NetworkConfig, Output
@@ -18,6 +19,7 @@ from goexplore.learn._spaces import Spaces
 __all__ = [
     "GRU",
     "ActorCritic",
+    "Agent",
     "Categorical",
     "DiagonalGaussian",
     "Distribution",

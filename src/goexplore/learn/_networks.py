@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +35,15 @@ class NetworkConfig:
     """Scale of the policy head's initial weights."""
     value_gain: float = 0.01
     """Scale of the value head's initial weights."""
+
+    @classmethod
+    def from_json(cls, saved: dict[str, Any]) -> NetworkConfig:
+        """Rebuilds it from plain values, in which tuples have become lists."""
+        tuples = {
+            "convolutions": tuple(tuple(each) for each in saved["convolutions"]),
+            "hidden": tuple(saved["hidden"]),
+        }
+        return cls(**(saved | tuples))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,10 @@ class Ranks:
         """Whether this is the one that speaks and writes."""
         return self.rank == 0
 
+    def share(self, total: int) -> int:
+        """How many of some things this rank has; the first ranks take what is left over."""
+        return total // self.size + (self.rank < total % self.size)
+
     def share_parameters(self, network: nn.Module) -> None:
         """Gives every rank the parameters of rank 0."""
         if self.size > 1:

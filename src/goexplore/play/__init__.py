@@ -2,7 +2,21 @@
 
 from goexplore.play._atari import AtariPlay, AtariView
 from goexplore.play._gymnasium import PlainPlay, PlainView, flattened
-from goexplore.play._make import View, make_play
+from goexplore.play._make import View, make_play, view_from_json, view_to_json
 from goexplore.play._protocol import Play
+from goexplore.play._saving import restore_game, save_game
 
-__all__ = ["AtariPlay", "AtariView", "PlainPlay", "PlainView", "Play", "View", "flattened", "make_play"]
+__all__ = [
+    "AtariPlay",
+    "AtariView",
+    "PlainPlay",
+    "PlainView",
+    "Play",
+    "View",
+    "flattened",
+    "make_play",
+    "restore_game",
+    "save_game",
+    "view_from_json",
+    "view_to_json",
+]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+import dataclasses
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,6 +14,23 @@ from goexplore.play._gymnasium import PlainPlay, PlainView
 from goexplore.play._protocol import Play
 
 View: TypeAlias = AtariView | PlainView
+_KINDS: dict[str, type[View]] = {"atari": AtariView, "plain": PlainView}
+
+
+def view_to_json(view: View) -> dict[str, Any]:
+    """A view as plain values."""
+    kind = next(name for name, kind in _KINDS.items() if isinstance(view, kind))
+    return {"kind": kind} | dataclasses.asdict(view)
+
+
+def view_from_json(saved: dict[str, Any]) -> View:
+    """Rebuilds a view.
+
+    Raises:
+        KeyError, TypeError: it is not one of ours.
+    """
+    values = dict(saved)
+    return _KINDS[values.pop("kind")](**values)
 
 
 def make_play(spec: EnvSpec, view: View, rng: np.random.Generator) -> Play:

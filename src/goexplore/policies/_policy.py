@@ -25,12 +25,11 @@ from numpy.typing import NDArray
 from goexplore.envs import EnvSpec
 from goexplore.errors import InputError
 from goexplore.learn import ActorCritic, NetworkConfig, Spaces
-from goexplore.play import AtariView, PlainView, Play, View, make_play
+from goexplore.play import Play, View, make_play, view_from_json, view_to_json
 from goexplore.plugins import missing_extra
 from goexplore.runs import read_json, write_atomically, write_json
 
 FORMAT, FORMAT_VERSION = "goexplore-policy", 1
-VIEWS = {"atari": AtariView, "plain": PlainView}
 
 
 @dataclass(slots=True, eq=False)
@@ -53,14 +52,13 @@ class Policy:
 
     def save(self, path: Path) -> Path:
         """Writes `path`.safetensors and `path`.json, each whole or not at all."""
-        view = next(name for name, kind in VIEWS.items() if isinstance(self.view, kind))
         write_json(
             path.with_suffix(".json"),
             {
                 "format": FORMAT,
                 "format_version": FORMAT_VERSION,
                 "env": {name: getattr(self.env, name) for name in ("id", "kwargs", "reset_seed", "return_method")},
-                "view": {"kind": view} | dataclasses.asdict(self.view),
+                "view": view_to_json(self.view),
                 "network": dataclasses.asdict(self.network.config),
                 "spaces": dataclasses.asdict(self.network.spaces),
                 "about": self.about,
@@ -92,15 +90,12 @@ class Policy:
                     f"{path.with_suffix('.json')} is a {about['format']} of version {about['format_version']}, and"
                     f" expected was a {FORMAT} of version {FORMAT_VERSION}"
                 )
-            network_config, spaces = dict(about["network"]), dict(about["spaces"])
-            network_config["convolutions"] = tuple(tuple(each) for each in network_config["convolutions"])
-            network_config["hidden"] = tuple(network_config["hidden"])
+            spaces = dict(about["spaces"])
             for name in ("observation_shape", "action_shape"):
                 spaces[name] = tuple(spaces[name])
-            view = dict(about["view"])
-            network = ActorCritic(NetworkConfig(**network_config), Spaces(**spaces))
+            network = ActorCritic(NetworkConfig.from_json(about["network"]), Spaces(**spaces))
             network.load_state_dict(_safetensors().torch.load(path.read_bytes()))
-            made = cls(network, EnvSpec(**about["env"]), VIEWS[view.pop("kind")](**view), dict(about["about"]))
+            made = cls(network, EnvSpec(**about["env"]), view_from_json(about["view"]), dict(about["about"]))
         except (KeyError, TypeError, ValueError, RuntimeError, OSError, json.JSONDecodeError) as error:
             raise InputError(f"the policy {path} is damaged ({type(error).__name__}: {error})") from error
         except _safetensors().SafetensorError as error:

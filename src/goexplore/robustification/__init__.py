@@ -1,13 +1,13 @@
 """Robustification: from demonstrations that work without noise to policies that hold under it."""
 
 from goexplore.robustification._actors import Actor, Balance, Imitator
-from goexplore.robustification._config import PRESETS, BackwardConfig, RobustifyConfig
+from goexplore.robustification._config import PRESETS, BackwardConfig, RobustifyConfig, robustify_preset
 from goexplore.robustification._curriculum import VIRTUAL, Curriculum, Episode
 from goexplore.robustification._environments import BackwardEnvironments
 from goexplore.robustification._robustify import resume_robustify, robustify
 from goexplore.robustification._route import Route, reward_scale
 from goexplore.robustification._run import RobustifyResult
-from goexplore.robustification._training import Iteration, Training
+from goexplore.robustification._training import Training
 
 __all__ = [
     "PRESETS",
@@ -19,7 +19,6 @@ __all__ = [
     "Curriculum",
     "Episode",
     "Imitator",
-    "Iteration",
     "RobustifyConfig",
     "RobustifyResult",
     "Route",
@@ -27,4 +26,5 @@ __all__ = [
     "resume_robustify",
     "reward_scale",
     "robustify",
+    "robustify_preset",
 ]

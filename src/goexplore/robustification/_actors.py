@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from goexplore.envs import SnapshotKind
-from goexplore.play import Play
+from goexplore.play import Play, restore_game, save_game
 from goexplore.robustification._config import BackwardConfig
 from goexplore.robustification._curriculum import VIRTUAL, Curriculum, Episode
 from goexplore.robustification._route import Route
@@ -167,12 +166,8 @@ class Actor:
         return lost_life and self._config.life_loss_fails, too_long and not lost_life
 
     def save(self) -> tuple[dict[str, Any], bytes]:
-        """The episode under way and the generator, as plain values; and the game.
-
-        A snapshot that is not plain data stays in memory: reading it back from a file could run code. What was done
-        since the episode began leads to the same state.
-        """
-        is_plain = self.play.snapshot_kind is SnapshotKind.PLAIN
+        """The episode under way and the generator, as plain values; and the game."""
+        taken, game = save_game(self.play)
         values = {
             "demonstration": self._demonstration,
             "start": self._start,
@@ -185,9 +180,9 @@ class Actor:
             "matched_before": self._matched_before,
             "first": self.first,
             "rng": self._rng.bit_generator.state,
-            "taken": None if is_plain else self.play.taken().tolist(),
+            "taken": taken,
         }
-        return values, self.play.snapshot() if is_plain else b""
+        return values, game
 
     def restore(self, values: dict[str, Any], game: bytes) -> None:
         """Takes over what `save` returned."""
@@ -196,16 +191,14 @@ class Actor:
         self._first_life_score, self._extra, self.first = values["first_life_score"], values["extra"], values["first"]
         self._matched_before = values["matched_before"]
         self.over.clear()
-        if self.play.snapshot_kind is SnapshotKind.PLAIN:
-            self.play.restore(game)
-        else:
-            if self._demonstration == VIRTUAL:
-                self.play.reset()
-            else:
-                self._routes[self._demonstration].put(self.play, self._start)
-            for row in values["taken"]:
-                self.play.replay(row)
+        restore_game(self.play, self._put_at_start, values["taken"], game)
         self._rng.bit_generator.state = values["rng"]
+
+    def _put_at_start(self) -> None:
+        if self._demonstration == VIRTUAL:
+            self.play.reset()
+        else:
+            self._routes[self._demonstration].put(self.play, self._start)
 
     def _finish(self) -> None:
         matched = self._demonstration != VIRTUAL and self._matches()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from goexplore.demos import Demonstration
 from goexplore.envs import is_atari
 from goexplore.errors import InputError
 from goexplore.learn import NetworkConfig, PPOConfig
@@ -163,8 +162,8 @@ PRESETS = {"paper": PAPER, "original-code": ORIGINAL, "laptop": LAPTOP}
 """`paper`: Extended Data Table 1a, for GPUs. `original-code`: as the authors' scripts ran. `laptop`: a few cores."""
 
 
-def robustify_preset(name: str, demonstration: Demonstration) -> RobustifyConfig:
-    """Returns a preset, with a view and a network that fit the demonstration's environment.
+def robustify_preset(name: str, env_id: str) -> RobustifyConfig:
+    """Returns a preset, with a view and a network that fit the environment.
 
     Raises:
         InputError: there is no such preset.
@@ -172,7 +171,7 @@ def robustify_preset(name: str, demonstration: Demonstration) -> RobustifyConfig
     if name not in PRESETS:
         raise InputError(f"preset {name!r}: expected one of {', '.join(PRESETS)}")
     preset = PRESETS[name]
-    if is_atari(demonstration.env.id):
+    if is_atari(env_id):
         return preset
     plain = replace(preset.network, convolutions=(), hidden=(128, 128) if name == "laptop" else preset.network.hidden)
     return replace(preset, view=PlainView(), network=plain)

@@ -6,19 +6,18 @@ that the folder is whole), `policies/` (one now and then) and `checkpoints/rank-
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
 import os
-import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from goexplore.demos import load_demonstrations, save_demonstrations
 from goexplore.errors import InputError
-from goexplore.learn import Ranks, default_ranks, launch, torchrun_rank
+from goexplore.learn import default_ranks
 from goexplore.robustification._config import RobustifyConfig, robustify_preset
-from goexplore.robustification._run import FORMAT, FORMAT_VERSION, RobustifyResult, RobustifyRun
-from goexplore.robustification._session import CHECKPOINT_SECONDS, Session
-from goexplore.runs import RunFolder, StopRequest, make_display
+from goexplore.robustification._run import RobustifyResult, RobustifyRun
+from goexplore.runs import RunFolder
+from goexplore.training import CHECKPOINT_SECONDS, Limits, TrainingResult, altered, begin, go_on
 
 
 def robustify(
@@ -34,6 +33,7 @@ def robustify(
     progress: bool = True,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     config: RobustifyConfig | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> RobustifyResult:
     """Trains a policy that matches demonstrations under noise, with the backward algorithm.
 
@@ -49,28 +49,26 @@ def robustify(
         progress: show progress on standard error.
         checkpoint_seconds: time between checkpoints.
         config: settings in place of a preset's.
+        settings: single settings that differ, for example {"view.random_actions": 0.1, "ppo.learning_rate": 1e-3}.
 
     Raises:
         InputError: something about the arguments is wrong; the message says what.
     """
     found = load_demonstrations(demonstrations, trust=trust)
-    chosen = config or robustify_preset(preset, found[0])
-    budget = chosen.steps if steps is None else steps
-    if budget <= 0 or (minutes is not None and minutes <= 0):
-        raise InputError(f"steps {budget}, minutes {minutes}: expected budgets above 0")
-    run = RobustifyRun(chosen, seed, ranks or default_ranks(), budget, trust)
-    if run.ranks > chosen.actors:
-        raise InputError(f"ranks {run.ranks} with {chosen.actors} actors: expected at least one actor for each rank")
-    if torchrun_rank():
-        return _launched(RunFolder(Path(out)), run, minutes, checkpoint_seconds, progress)  # rank 0 makes the folder
-    folder = RunFolder.create(Path(out), run)
-    save_demonstrations(found, folder.path / "demonstrations")
-    try:
-        return _launched(folder, run, minutes, checkpoint_seconds, progress)
-    except InputError:
-        if not folder.metrics.exists() or not folder.metrics.stat().st_size:
-            shutil.rmtree(folder.path)  # nothing was trained, and the same command may be given again
-        raise
+    chosen = altered(config or robustify_preset(preset, found[0].env.id), settings or {})
+    run = RobustifyRun(
+        config=chosen,
+        seed=seed,
+        ranks=ranks or default_ranks(),
+        steps=chosen.steps if steps is None else steps,
+        trust=trust,
+    )
+
+    def add_demonstrations(path: Path) -> None:
+        save_demonstrations(found, path / "demonstrations")
+
+    limits = Limits(minutes, checkpoint_seconds)
+    return _result(Path(out), run, begin(Path(out), run, limits, progress=progress, fill=add_demonstrations))
 
 
 def resume_robustify(
@@ -98,39 +96,23 @@ def resume_robustify(
         InputError: the folder is not such a run, or is in use.
     """
     folder = RunFolder.open(Path(path))
-    run = RobustifyRun.from_json(folder.read_config(FORMAT, FORMAT_VERSION), trust=trust)
+    run = RobustifyRun.open(folder, steps=steps, trust=trust)
     if ranks is not None and ranks != run.ranks:
         raise InputError(f"ranks {ranks}: {path} was trained with {run.ranks}, and goes on with as many")
-    if steps is not None and steps <= 0:
-        raise InputError(f"steps {steps}: expected a budget above 0")
-    run = dataclasses.replace(run, steps=run.steps if steps is None else steps)
-    if not torchrun_rank():
-        folder.lock()
-        folder.write_config(run)
-    return _launched(folder, run, minutes, checkpoint_seconds, progress)
+    return _result(folder.path, run, go_on(folder, run, Limits(minutes, checkpoint_seconds), progress=progress))
 
 
-def _launched(
-    folder: RunFolder, run: RobustifyRun, minutes: float | None, checkpoint_seconds: float, progress: bool
-) -> RobustifyResult:
-    if not torchrun_rank():
-        folder.note_session(ranks=run.ranks)
-    try:
-        result: RobustifyResult = launch(
-            _train, (folder.path, run, minutes, checkpoint_seconds, progress), ranks=run.ranks
-        )
-        return result
-    finally:
-        folder.unlock()
-
-
-def _train(
-    ranks: Ranks, path: Path, run: RobustifyRun, minutes: float | None, checkpoint_seconds: float, progress: bool
-) -> RobustifyResult:
-    """The work of one rank."""
-    display = make_display(progress=progress and ranks.leads)
-    try:
-        with StopRequest() if ranks.leads else contextlib.nullcontext() as stop:  # the others do as the first
-            return Session(ranks, path, run, minutes, checkpoint_seconds, display).drive(stop)
-    finally:
-        display.close()
+def _result(path: Path, run: RobustifyRun, came_to: TrainingResult) -> RobustifyResult:
+    numbers = came_to.last.numbers if came_to.last else {}
+    return RobustifyResult(
+        run=path,
+        iterations=came_to.iterations,
+        steps=came_to.steps,
+        frames=came_to.frames,
+        done=numbers.get("done", 1.0),
+        training_score=numbers.get("score"),
+        training_first_life_score=numbers.get("first_life_score"),
+        seconds=came_to.seconds,
+        stopped_by=came_to.stopped_by,
+        resume_command=run.resume_command(path),
+    )

@@ -2,73 +2,38 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from goexplore.errors import InputError
-from goexplore.learn import NetworkConfig, PPOConfig
-from goexplore.play import AtariView, PlainView
+from goexplore.demos import load_demonstrations
+from goexplore.learn import Ranks
 from goexplore.robustification._config import BackwardConfig, RobustifyConfig
+from goexplore.robustification._training import Training
+from goexplore.training import TrainingRun
 
-FORMAT, FORMAT_VERSION = "goexplore-robustification", 1
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobustifyRun(TrainingRun):
+    """A training with demonstrations, which are in the run folder."""
 
-@dataclass(frozen=True, slots=True)
-class RobustifyRun:
-    """What a robustification run is, as config.json has it."""
+    FORMAT: ClassVar[str] = "goexplore-robustification"
+    CONFIG: ClassVar[type] = RobustifyConfig
 
-    config: RobustifyConfig
-    seed: int
-    ranks: int
-    steps: int
-    """Budget in agent steps of all actors, and what the settings that change over the training are stretched over."""
-    trust: bool = False
+    def make(self, path: Path, ranks: Ranks) -> Training:
+        """Sets a rank's training up."""
+        demonstrations = load_demonstrations(path / "demonstrations", trust=self.trust)
+        return Training(demonstrations, self.config, seed=self.seed, ranks=ranks)
 
-    def to_json(self) -> dict[str, Any]:
-        """As it goes into config.json."""
-        config = dataclasses.asdict(self.config)
-        config["view"]["kind"] = "atari" if isinstance(self.config.view, AtariView) else "plain"
-        return {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "config": config,
-            "seed": self.seed,
-            "ranks": self.ranks,
-            "steps": self.steps,
-        }
+    def resume_command(self, path: Path) -> str:
+        """What to type to go on with it."""
+        return f"goexplore robustify --resume {path}" + (" --trust" if self.trust else "")
 
     @classmethod
-    def from_json(cls, saved: dict[str, Any], *, trust: bool) -> RobustifyRun:
-        """Rebuilds it.
-
-        Raises:
-            InputError: config.json is damaged.
-        """
-        try:
-            config = dict(saved["config"])
-            view, network = dict(config["view"]), dict(config["network"])
-            kind = {"atari": AtariView, "plain": PlainView}[view.pop("kind")]
-            network["convolutions"] = tuple(tuple(each) for each in network["convolutions"])
-            network["hidden"] = tuple(network["hidden"])
-            return cls(
-                RobustifyConfig(
-                    view=kind(**view),
-                    network=NetworkConfig(**network),
-                    ppo=PPOConfig(**config["ppo"]),
-                    backward=BackwardConfig(**config["backward"]),
-                    actors=config["actors"],
-                    imitators=config["imitators"],
-                    steps=config["steps"],
-                ),
-                seed=int(saved["seed"]),
-                ranks=int(saved["ranks"]),
-                steps=int(saved["steps"]),
-                trust=trust,
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"config.json is damaged or not ours ({type(error).__name__}: {error})") from error
+    def parts(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
+        """The configuration's arguments, from plain values."""
+        return {**TrainingRun.parts(saved), "backward": BackwardConfig(**saved["backward"])}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,156 @@
+"""The calls that people make: train a control, and go on with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from goexplore.control._config import ControlConfig, control_preset
+from goexplore.control._training import ControlTraining
+from goexplore.envs import EnvSpec, env_spec
+from goexplore.errors import InputError
+from goexplore.learn import Ranks, default_ranks
+from goexplore.runs import RunFolder
+from goexplore.training import CHECKPOINT_SECONDS, Limits, TrainingResult, TrainingRun, altered, begin, go_on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlRun(TrainingRun):
+    """A training from reset."""
+
+    FORMAT: ClassVar[str] = "goexplore-control"
+    CONFIG: ClassVar[type] = ControlConfig
+
+    env: EnvSpec
+
+    def make(self, path: Path, ranks: Ranks) -> ControlTraining:
+        """Sets a rank's training up."""
+        return ControlTraining(self.env, self.config, seed=self.seed, ranks=ranks)
+
+    def resume_command(self, path: Path) -> str:
+        """What to type to go on with it."""
+        return f"goexplore control ppo --resume {path}" + (" --trust" if self.trust else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """As it goes into config.json."""
+        env = {name: getattr(self.env, name) for name in ("id", "kwargs", "reset_seed", "return_method")}
+        return {**TrainingRun.to_json(self), "env": env}
+
+    @classmethod
+    def more(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
+        """The environment."""
+        return {"env": EnvSpec(**saved["env"])}
+
+
+@dataclass(frozen=True, slots=True)
+class ControlResult:
+    """What a control came to. Its scores are those of training episodes: test with goexplore evaluate."""
+
+    run: Path
+    iterations: int
+    steps: int
+    frames: int
+    training_score: float | None
+    """Mean score of the latest training episodes; a policy score."""
+    best_episode: float | None
+    """The best training episode."""
+    seconds: float
+    stopped_by: str
+    resume_command: str
+
+
+def control(
+    env: str,
+    *,
+    out: str | os.PathLike[str],
+    preset: str = "laptop",
+    steps: int | None = None,
+    minutes: float | None = None,
+    seed: int = 0,
+    ranks: int | None = None,
+    env_kwargs: dict[str, Any] | None = None,
+    progress: bool = True,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    config: ControlConfig | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> ControlResult:
+    """Trains plain PPO from reset: what learning does without Go-Explore, with the same network and steps.
+
+    Args:
+        env: a Gymnasium id, an Atari game, or `package.module:name`.
+        out: the run folder.
+        preset: "laptop", "paper" or "original-code": those of `robustify`.
+        steps: agent steps to train for, of all actors together; None takes the preset's.
+        minutes: stop after this many minutes of this session, if that comes first.
+        seed: the run's seed. One seed and one number of ranks give one training.
+        ranks: processes that train together; None takes one for each core or GPU.
+        env_kwargs: arguments of the environment.
+        progress: show progress on standard error.
+        checkpoint_seconds: time between checkpoints.
+        config: settings in place of a preset's.
+        settings: single settings that differ, for example {"ppo.learning_rate": 1e-3}.
+
+    Raises:
+        InputError: something about the arguments is wrong; the message says what.
+    """
+    spec = env_spec(env, kwargs=dict(env_kwargs or {}))
+    chosen = altered(config or control_preset(preset, spec.id), settings or {})
+    run = ControlRun(
+        env=spec,
+        config=chosen,
+        seed=seed,
+        ranks=ranks or default_ranks(),
+        steps=chosen.steps if steps is None else steps,
+    )
+    came_to = begin(Path(out), run, Limits(minutes, checkpoint_seconds), progress=progress)
+    return _result(Path(out), run, came_to)
+
+
+def resume_control(
+    path: str | os.PathLike[str],
+    *,
+    steps: int | None = None,
+    minutes: float | None = None,
+    trust: bool = False,
+    progress: bool = True,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+) -> ControlResult:
+    """Goes on with a control from its newest whole checkpoint.
+
+    Args:
+        path: the run folder.
+        steps: new total of agent steps.
+        minutes: stop after this many minutes of this session.
+        trust: import the environment that it names (`package.module:name`).
+        progress: show progress on standard error.
+        checkpoint_seconds: time between checkpoints.
+
+    Raises:
+        InputError: the folder is not such a run, or is in use.
+    """
+    folder = RunFolder.open(Path(path))
+    run = ControlRun.open(folder, steps=steps, trust=trust)
+    if ":" in run.env.id and not trust:
+        raise InputError(
+            f"{path} trains on {run.env.id}, code that going on would run; if you trust it, say so with --trust"
+            " (trust=True from Python)"
+        )
+    return _result(folder.path, run, go_on(folder, run, Limits(minutes, checkpoint_seconds), progress=progress))
+
+
+def _result(path: Path, run: ControlRun, came_to: TrainingResult) -> ControlResult:
+    numbers = came_to.last.numbers if came_to.last else {}
+    return ControlResult(
+        run=path,
+        iterations=came_to.iterations,
+        steps=came_to.steps,
+        frames=came_to.frames,
+        training_score=numbers.get("score"),
+        best_episode=numbers.get("best_score"),
+        seconds=came_to.seconds,
+        stopped_by=came_to.stopped_by,
+        resume_command=run.resume_command(path),
+    )

@@ -1,0 +1,156 @@
+"""Environments that are played from reset, one episode after the other, as a learner sees them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.archive import join_bytes, split_bytes
+from goexplore.learn import Transitions
+from goexplore.play import Play, restore_game, save_game
+
+
+class Episode(NamedTuple):
+    """An episode that is over."""
+
+    score: float
+    first_life_score: float
+    """The score until the first life was lost."""
+    steps: int
+
+
+class Player:
+    """Plays one game after the other.
+
+    Args:
+        play: its game.
+        sign: reduce rewards to their sign.
+        life_loss_ends: call a lost life an end.
+    """
+
+    def __init__(self, play: Play, *, sign: bool, life_loss_ends: bool) -> None:
+        self.play, self._sign, self._life_loss_ends = play, sign, life_loss_ends
+        self.over: list[Episode] = []
+        """Episodes that are over and not yet counted."""
+        self._begin()
+
+    def _begin(self) -> None:
+        play = self.play
+        play.reset(int(play.rng.integers(play.max_no_ops + 1)) if play.max_no_ops else 0)
+        self._score, self._steps, self._lives, self.first = 0.0, 0, play.lives, True
+        self._first_life_score: float | None = None
+
+    def step(self, action: Any) -> tuple[float, bool]:
+        """Takes one step; returns the reward for learning, and whether it was an end."""
+        reward, over = self.play.step(action)
+        self._score += reward
+        self._steps += 1
+        self.first = False
+        lost_life = self.play.lives < self._lives
+        self._lives = self.play.lives
+        if lost_life and self._first_life_score is None:
+            self._first_life_score = self._score
+        if over:
+            first_life = self._score if self._first_life_score is None else self._first_life_score
+            self.over.append(Episode(self._score, first_life, self._steps))
+            self._begin()
+        return float(np.sign(reward)) if self._sign else reward, over or (lost_life and self._life_loss_ends)
+
+    def save(self) -> tuple[dict[str, Any], bytes]:
+        """The episode under way as plain values, and the game."""
+        taken, game = save_game(self.play)
+        values = {
+            "score": self._score,
+            "first_life_score": self._first_life_score,
+            "steps": self._steps,
+            "lives": self._lives,
+            "first": self.first,
+            "rng": self.play.rng.bit_generator.state,
+            "taken": taken,
+        }
+        return values, game
+
+    def restore(self, values: dict[str, Any], game: bytes) -> None:
+        """Takes over what `save` returned."""
+        self._score, self._first_life_score = values["score"], values["first_life_score"]
+        self._steps, self._lives, self.first = values["steps"], values["lives"], values["first"]
+        self.over.clear()
+        restore_game(self.play, self.play.reset, values["taken"], game)
+        self.play.rng.bit_generator.state = values["rng"]
+
+
+class ResetEnvironments:
+    """The players of one rank, all in this process.
+
+    Args:
+        make: makes a game with a generator of its own.
+        actors: how many play.
+        sign: reduce rewards to their sign.
+        life_loss_ends: call a lost life an end.
+        seeds: where all randomness comes from.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[np.random.Generator], Play],
+        *,
+        actors: int,
+        sign: bool,
+        life_loss_ends: bool,
+        seeds: np.random.SeedSequence,
+    ) -> None:
+        self._players = [
+            Player(make(np.random.default_rng(each)), sign=sign, life_loss_ends=life_loss_ends)
+            for each in seeds.spawn(actors)
+        ]
+        play = self._players[0].play
+        self.spaces, self.frames_per_step = play.spaces, play.frames_per_step
+        self.groups: Sequence[slice] = [slice(0, actors)]
+        self.observations: NDArray[Any] = np.zeros(
+            (actors, *self.spaces.observation_shape), self.spaces.observation_dtype
+        )
+        self.first, self.temperature = np.ones(actors, np.bool_), np.ones(actors, np.float32)
+        self._none, self._all = np.zeros(actors, np.bool_), np.ones(actors, np.bool_)
+        self._actions: NDArray[Any] = np.zeros(0)
+        self._look()
+
+    def begin(self, group: int, actions: NDArray[Any]) -> None:
+        """Takes note of the actions: everything happens in `finish`."""
+        self._actions = actions
+
+    def finish(self, group: int) -> Transitions:
+        """Steps every player."""
+        rewards, ends = np.zeros(len(self._players), np.float32), np.zeros(len(self._players), np.bool_)
+        for index, player in enumerate(self._players):
+            rewards[index], ends[index] = player.step(self._actions[index])
+        self._look()
+        return Transitions(rewards, ends, self._none, self._all)
+
+    def _look(self) -> None:
+        for index, player in enumerate(self._players):
+            self.observations[index] = player.play.observation
+            self.first[index] = player.first
+
+    def episodes(self) -> list[Episode]:
+        """Episodes that were over since the last call."""
+        found = [episode for player in self._players for episode in player.over]
+        for player in self._players:
+            player.over.clear()
+        return found
+
+    def save(self) -> dict[str, NDArray[Any]]:
+        """Every episode under way, as arrays."""
+        saved = [player.save() for player in self._players]
+        text = np.frombuffer(json.dumps([values for values, _ in saved]).encode(), np.uint8)
+        return {"environments.values": text, **join_bytes("environments.games", [game for _, game in saved])}
+
+    def restore(self, saved: dict[str, NDArray[Any]]) -> None:
+        """Takes over what `save` returned."""
+        values, games = json.loads(saved["environments.values"].tobytes()), split_bytes("environments.games", saved)
+        for player, each, game in zip(self._players, values, games, strict=True):
+            player.restore(each, game)
+        self._look()

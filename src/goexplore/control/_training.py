@@ -1,0 +1,115 @@
+"""The training loop of one rank of a control: collect, count, learn."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.control._config import ControlConfig
+from goexplore.control._environments import Episode, ResetEnvironments
+from goexplore.envs import EnvSpec
+from goexplore.learn import Agent, Ranks
+from goexplore.play import make_play
+from goexplore.policies import Policy
+from goexplore.runs import number
+from goexplore.training import Progress
+
+RECENT = 100
+"""Episodes over which scores are averaged for people."""
+
+
+class ControlTraining:
+    """Plain PPO from reset.
+
+    Args:
+        spec: the environment.
+        config: settings.
+        seed: one seed and one number of ranks give one training.
+        ranks: who trains along.
+    """
+
+    def __init__(self, spec: EnvSpec, config: ControlConfig, *, seed: int, ranks: Ranks) -> None:
+        self._spec, self._config, self._ranks = spec, config, ranks
+        games, choices = np.random.SeedSequence(seed, spawn_key=(ranks.rank,)).spawn(2)
+        self._environments = ResetEnvironments(
+            lambda rng: make_play(spec, config.view, rng),
+            actors=ranks.share(config.actors),
+            sign=config.rewards == "sign",
+            life_loss_ends=config.life_loss_ends,
+            seeds=games,
+        )
+        self._agent = Agent(self._environments, config.network, config.ppo, seed=seed, seeds=choices, ranks=ranks)
+        self.iteration, self.steps, self.frames_per_step = 0, 0, self._environments.frames_per_step
+        self._episodes, self._recent = 0, deque[Episode](maxlen=RECENT)
+        self._best: float | None = None
+
+    @property
+    def about(self) -> str:
+        """One sentence that says what is trained."""
+        return (
+            f"plain PPO on {self._spec.id}, from reset: {self._config.actors} actors on {self._ranks.size}"
+            f" rank{'s' if self._ranks.size > 1 else ''}"
+        )
+
+    def iterate(self, *, done: float) -> Progress:
+        """Collects and learns once."""
+        self.steps += self._agent.collect() * self._config.actors
+        self.iteration += 1
+        mine = [tuple(each) for each in self._environments.episodes()]
+        episodes = [Episode(*each) for part in self._ranks.gather(mine) for each in part]
+        self._recent += episodes
+        self._episodes += len(episodes)
+        scores = [each.score for each in episodes] + ([] if self._best is None else [self._best])
+        self._best = max(scores, default=None)
+        terms = self._agent.learn(done=done)
+        score = self._mean("score")
+        return Progress(
+            [f"{self._episodes:,} episodes", f"score {number(None if score is None else round(score, 2))}"],
+            {
+                "episodes": len(episodes),
+                "score": score,
+                "first_life_score": self._mean("first_life_score"),
+                "best_score": self._best,
+                "episode_steps": self._mean("steps"),
+                **{name: round(value, 6) for name, value in terms.items()},
+            },
+        )
+
+    def _mean(self, name: str) -> float | None:
+        return float(np.mean([getattr(each, name) for each in self._recent])) if self._recent else None
+
+    def policy(self) -> Policy:
+        """What was learnt so far."""
+        about = {
+            "iteration": self.iteration,
+            "steps": self.steps,
+            "frames": self.steps * self.frames_per_step,
+            "training_score": self._mean("score"),
+            "training_episodes": len(self._recent),
+        }
+        return Policy(self._agent.network, self._spec, self._config.view, about=about)
+
+    def save(self) -> dict[str, NDArray[Any]]:
+        """This rank's whole state, as arrays."""
+        values = {
+            "iteration": self.iteration,
+            "steps": self.steps,
+            "episodes": self._episodes,
+            "best": self._best,
+            "recent": list(self._recent),
+        }
+        text = np.frombuffer(json.dumps(values).encode(), np.uint8)
+        return {**self._agent.save(), **self._environments.save(), "training.values": text}
+
+    def restore(self, saved: dict[str, NDArray[Any]]) -> None:
+        """Takes over what `save` returned."""
+        values = json.loads(saved["training.values"].tobytes())
+        self._environments.restore(saved)
+        self._agent.restore(saved)
+        self.iteration, self.steps, self._episodes = values["iteration"], values["steps"], values["episodes"]
+        self._best = values["best"]
+        self._recent.extend(Episode(*each) for each in values["recent"])

@@ -1,0 +1,94 @@
+"""Plain PPO: it learns where rewards are near, resumes exactly, and can be tested like any other policy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from goexplore.control import ControlConfig, ResetEnvironments, control, resume_control  # noqa: E402
+from goexplore.errors import InputError  # noqa: E402
+from goexplore.learn import NetworkConfig, PPOConfig  # noqa: E402
+from goexplore.play import PlainView, make_play  # noqa: E402
+from goexplore.robustification import RobustifyConfig  # noqa: E402
+from goexplore.training import altered  # noqa: E402
+from tests.robustification.chain import chain_spec  # noqa: E402
+from tests.robustification.test_training import parameters, stopped_after, whole_state  # noqa: E402
+
+CHAIN = "tests.robustification.chain:Chain"
+SMALL = ControlConfig(
+    view=PlainView(max_steps=40),
+    network=NetworkConfig(convolutions=(), hidden=(32,), memory=8, gain=math.sqrt(2)),
+    ppo=PPOConfig(
+        steps=16,
+        context=8,
+        epochs=2,
+        minibatches=2,
+        learning_rate=3e-3,
+        entropy_coefficient=1e-2,
+        value_clip=None,
+        gamma=0.95,
+        average_over="own",
+    ),
+    actors=8,
+    steps=1_500,
+    rewards="plain",
+)
+
+
+def train(out, **settings):
+    return control(CHAIN, out=out, config=SMALL, ranks=1, progress=False, **settings)
+
+
+def test_it_learns_a_short_chain(tmp_path):
+    result = train(tmp_path / "run", env_kwargs={"length": 3}, steps=12_000)
+    assert result.stopped_by == "steps"
+    assert result.training_score == 1.0
+    assert result.best_episode == 1.0
+
+
+def test_stopping_and_resuming_changes_nothing(tmp_path, monkeypatch):
+    train(tmp_path / "whole", env_kwargs={"length": 4})
+    stopped_after(5, monkeypatch)
+    assert train(tmp_path / "part", env_kwargs={"length": 4}).iterations == 5
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="trust"):
+        resume_control(tmp_path / "part", progress=False)
+    resume_control(tmp_path / "part", trust=True, progress=False)
+    np.testing.assert_array_equal(parameters(tmp_path / "part"), parameters(tmp_path / "whole"))
+    one, other = whole_state(tmp_path / "whole"), whole_state(tmp_path / "part")
+    for name, value in one.items():
+        np.testing.assert_array_equal(other[name], value, err_msg=name)
+
+
+def test_episodes_end_where_the_environment_says_and_where_time_is_up():
+    environments = ResetEnvironments(
+        lambda rng: make_play(chain_spec(2), PlainView(max_steps=7), rng),
+        actors=1,
+        sign=False,
+        life_loss_ends=False,
+        seeds=np.random.SeedSequence(0),
+    )
+    right = [0, (7 * 1 + 1 // 3) % 4]
+    ends, first = [], []
+    for step in range(9):
+        first.append(bool(environments.first[0]))
+        environments.begin(0, np.array([right[step % 2] if step < 2 else 3 - right[0]]))
+        ends.append(bool(environments.finish(0).ends[0]))
+    assert [index for index, end in enumerate(ends) if end] == [1, 8]
+    assert [index for index, one in enumerate(first) if one] == [0, 2]
+    assert [(each.score, each.steps) for each in environments.episodes()] == [(1.0, 2), (0.0, 7)]
+
+
+def test_single_settings_by_name():
+    config = altered(RobustifyConfig(), {"ppo.learning_rate": 1e-3, "actors": 24, "network.hidden": [64, 64]})
+    assert (config.ppo.learning_rate, config.actors, config.network.hidden) == (1e-3, 24, (64, 64))
+    assert altered(config, {"ppo.gradient_norm": 0.5}).ppo.gradient_norm == 0.5
+    with pytest.raises(InputError, match=r"did you mean ppo.learning_rate"):
+        altered(config, {"ppo.learningrate": 1})
+    for wrong in ({"actors": "many"}, {"actors": 1.5}, {"backward.virtual": 1}, {"ppo.clip": True}):
+        with pytest.raises(InputError, match="expected something like"):
+            altered(config, wrong)
