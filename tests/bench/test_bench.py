@@ -31,3 +31,13 @@ def test_cells_searches_a_sample_and_keeps_it(tmp_path):
     again = bench_cells("ALE/Freeway-v5", sample=sample, proposals=20, rounds=2)
     assert again.score_each == first.score_each
     assert again.long_score >= again.score_each[0]
+
+
+@pytest.mark.atari
+def test_learn_measures_itself_beside_others():
+    pytest.importorskip("torch")
+    from goexplore.bench._learn import bench_learn
+
+    result = bench_learn("ALE/Freeway-v5", rounds=1, seconds=0.0, ranks=1, environments=2)
+    assert result.steps_per_second > 0
+    assert result.ratio_to_faster <= result.ratio_to_single_file

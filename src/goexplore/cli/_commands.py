@@ -6,13 +6,17 @@ import dataclasses
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 from rich.console import Console
 
 from goexplore.cli._output import emit
 from goexplore.cli._search_options import Preset, SearchOptions, parse_settings
+
+if TYPE_CHECKING:
+    from goexplore.bench import CellsBenchmark, ExploreBenchmark
+    from goexplore.bench._learn import LearnBenchmark
 
 Json = Annotated[bool, tyro.conf.arg(name="json")]
 INTERRUPTED = 130
@@ -252,16 +256,18 @@ class CheckEnv:
 
 @dataclass
 class Bench:
-    """Measure the engine against the bare simulator, interleaved in one run; or the search for dynamic cells.
+    """Measure the engine against the bare simulator, or training against other programs, interleaved in one run.
 
     For example:
       goexplore bench explore --json
       goexplore bench explore ALE/Pitfall-v5 --cells domain
       goexplore bench cells --sample frames.npz
+      goexplore bench learn --json
     """
 
-    what: tyro.conf.Positional[Literal["explore", "cells"]]
-    """explore: the exploration phase. cells: the search for the parameters of dynamic cells."""
+    what: tyro.conf.Positional[Literal["explore", "cells", "learn"]]
+    """explore: the exploration phase. cells: the search for the parameters of dynamic cells. learn: training, beside
+    recurrent PPO in the shape of CleanRL's and that of sb3-contrib (if installed)."""
     env_id: tyro.conf.Positional[str] = "ALE/MontezumaRevenge-v5"
     """The environment."""
     cells: str | None = None
@@ -271,9 +277,9 @@ class Bench:
     workers: int | None = None
     """Processes. Default: one for each core."""
     rounds: int | None = None
-    """Times each measurement is taken; medians are reported. Default: 16 for explore, 3 for cells."""
-    seconds: float = 3.0
-    """explore: length of one slice of a measurement."""
+    """Times each measurement is taken; medians are reported. Default: 16 for explore, 3 for cells, 5 for learn."""
+    seconds: float | None = None
+    """Length of one slice of a measurement. Default: 3 for explore, 12 for learn."""
     large_archive: int = 50_000
     """explore: cells in the large archive."""
     sample: Path | None = None
@@ -291,10 +297,20 @@ class Bench:
 
     def run(self) -> int:
         """Measures."""
-        from goexplore.bench import CellsBenchmark, ExploreBenchmark, bench_cells, bench_explore
+        from goexplore.bench import bench_cells, bench_explore
 
-        result: CellsBenchmark | ExploreBenchmark
-        if self.what == "cells":
+        result: CellsBenchmark | ExploreBenchmark | LearnBenchmark
+        if self.what == "learn":
+            from goexplore.bench._learn import bench_learn  # needs PyTorch, which the others do not
+
+            result = bench_learn(
+                self.env_id,
+                rounds=5 if self.rounds is None else self.rounds,
+                seconds=12.0 if self.seconds is None else self.seconds,
+                ranks=self.workers,
+                say=warn,
+            )
+        elif self.what == "cells":
             result = bench_cells(
                 self.env_id,
                 sample=self.sample,
@@ -313,7 +329,7 @@ class Bench:
                 preset=self.preset,
                 workers=self.workers,
                 rounds=16 if self.rounds is None else self.rounds,
-                seconds=self.seconds,
+                seconds=3.0 if self.seconds is None else self.seconds,
                 large_archive=self.large_archive,
                 seed=self.seed,
                 say=warn,
