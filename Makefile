@@ -12,7 +12,7 @@ demo: $(READY)  ## Explore Montezuma's Revenge until the first key, then film th
 	$(BIN)/goexplore render $(DEMO)
 
 test: lint  ## Everything that must hold before a commit lands.
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses logical --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+# Networks in tests are tiny, and tests run side by side: threads would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from goexplore.archive import Archive
 from goexplore.envs import env_spec, make_env, resolved

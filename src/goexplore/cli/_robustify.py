@@ -185,6 +185,8 @@ class Training:
     """One seed and one number of ranks give one training."""
     ranks: int | None = None
     """Processes that train together. Default: one for each core or GPU. Under torchrun those that it started."""
+    workers: int | None = None
+    """Processes beside each rank that step its games. Default: some where there are GPUs, none elsewhere."""
     set: tuple[str, ...] = ()
     """Settings that differ from the preset's, as NAME=VALUE: view.random_actions=0.1 ppo.learning_rate=1e-3."""
     checkpoint_seconds: float = 120.0
@@ -238,6 +240,7 @@ class Robustify(Training):
                 minutes=self.minutes,
                 seed=self.seed,
                 ranks=self.ranks,
+                workers=self.workers,
                 trust=self.trust,
                 checkpoint_seconds=self.checkpoint_seconds,
                 settings=parse_settings(self.set),
@@ -277,6 +280,7 @@ class Control(Training):
                 steps=self.steps,
                 seed=self.seed,
                 ranks=self.ranks,
+                workers=self.workers,
                 env_kwargs=parse_settings(self.env_kwargs),
                 settings=parse_settings(self.set),
                 **limits,

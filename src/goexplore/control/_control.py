@@ -12,7 +12,7 @@ from goexplore.control._config import ControlConfig, control_preset
 from goexplore.control._training import ControlTraining
 from goexplore.envs import EnvSpec, env_spec
 from goexplore.errors import InputError
-from goexplore.learn import Ranks, default_ranks
+from goexplore.learn import Ranks, default_ranks, default_workers
 from goexplore.runs import RunFolder
 from goexplore.training import CHECKPOINT_SECONDS, Limits, TrainingResult, TrainingRun, altered, begin, go_on
 
@@ -28,7 +28,7 @@ class ControlRun(TrainingRun):
 
     def make(self, path: Path, ranks: Ranks) -> ControlTraining:
         """Sets a rank's training up."""
-        return ControlTraining(self.env, self.config, seed=self.seed, ranks=ranks)
+        return ControlTraining(self.env, self.config, seed=self.seed, ranks=ranks, workers=self.workers)
 
     def resume_command(self, path: Path) -> str:
         """What to type to go on with it."""
@@ -71,6 +71,7 @@ def control(
     minutes: float | None = None,
     seed: int = 0,
     ranks: int | None = None,
+    workers: int | None = None,
     env_kwargs: dict[str, Any] | None = None,
     progress: bool = True,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
@@ -87,6 +88,7 @@ def control(
         minutes: stop after this many minutes of this session, if that comes first.
         seed: the run's seed. One seed and one number of ranks give one training.
         ranks: processes that train together; None takes one for each core or GPU.
+        workers: processes beside each rank that step its games; None takes some where there are GPUs.
         env_kwargs: arguments of the environment.
         progress: show progress on standard error.
         checkpoint_seconds: time between checkpoints.
@@ -103,6 +105,7 @@ def control(
         config=chosen,
         seed=seed,
         ranks=ranks or default_ranks(),
+        workers=default_workers() if workers is None else workers,
         steps=chosen.steps if steps is None else steps,
     )
     came_to = begin(Path(out), run, Limits(minutes, checkpoint_seconds), progress=progress)

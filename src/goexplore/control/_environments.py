@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive import join_bytes, split_bytes
+from goexplore.control._config import ControlConfig
+from goexplore.envs import EnvSpec
 from goexplore.learn import Transitions
-from goexplore.play import Play, restore_game, save_game
+from goexplore.play import Play, make_play, restore_game, save_game
 
 
 class Episode(NamedTuple):
@@ -108,7 +111,7 @@ class ResetEnvironments:
             for each in seeds.spawn(actors)
         ]
         play = self._players[0].play
-        self.spaces, self.frames_per_step = play.spaces, play.frames_per_step
+        self.spaces = play.spaces
         self.groups: Sequence[slice] = [slice(0, actors)]
         self.observations: NDArray[Any] = np.zeros(
             (actors, *self.spaces.observation_shape), self.spaces.observation_dtype
@@ -154,3 +157,23 @@ class ResetEnvironments:
         for player, each, game in zip(self._players, values, games, strict=True):
             player.restore(each, game)
         self._look()
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """What the players of one process are made from. Crosses processes."""
+
+    spec: EnvSpec
+    config: ControlConfig
+    actors: int
+    seeds: np.random.SeedSequence
+
+    def make(self) -> ResetEnvironments:
+        """Begins."""
+        return ResetEnvironments(
+            lambda rng: make_play(self.spec, self.config.view, rng),
+            actors=self.actors,
+            sign=self.config.rewards == "sign",
+            life_loss_ends=self.config.life_loss_ends,
+            seeds=self.seeds,
+        )

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.control._config import ControlConfig
-from goexplore.control._environments import Episode, ResetEnvironments
+from goexplore.control._environments import Crew, Episode, ResetEnvironments
 from goexplore.envs import EnvSpec
-from goexplore.learn import Agent, Ranks
+from goexplore.learn import Agent, Ranks, WorkerEnvironments
 from goexplore.play import make_play
 from goexplore.policies import Policy
 from goexplore.runs import number
@@ -30,20 +30,23 @@ class ControlTraining:
         config: settings.
         seed: one seed and one number of ranks give one training.
         ranks: who trains along.
+        workers: processes beside this one that step the games; 0 for none.
     """
 
-    def __init__(self, spec: EnvSpec, config: ControlConfig, *, seed: int, ranks: Ranks) -> None:
+    def __init__(self, spec: EnvSpec, config: ControlConfig, *, seed: int, ranks: Ranks, workers: int = 0) -> None:
         self._spec, self._config, self._ranks = spec, config, ranks
         games, choices = np.random.SeedSequence(seed, spawn_key=(ranks.rank,)).spawn(2)
-        self._environments = ResetEnvironments(
-            lambda rng: make_play(spec, config.view, rng),
-            actors=ranks.share(config.actors),
-            sign=config.rewards == "sign",
-            life_loss_ends=config.life_loss_ends,
-            seeds=games,
-        )
+        parts = max(1, workers)
+        sizes = ranks.split(config.actors, parts)
+        crews = [Crew(spec, config, *each) for each in zip(sizes, games.spawn(parts), strict=True)]
+        scratch = make_play(spec, config.view, np.random.default_rng(0))
+        self._environments: ResetEnvironments | WorkerEnvironments
+        if workers:
+            self._environments = WorkerEnvironments(scratch.spaces, [crew.make for crew in crews], sizes)
+        else:
+            self._environments = crews[0].make()
         self._agent = Agent(self._environments, config.network, config.ppo, seed=seed, seeds=choices, ranks=ranks)
-        self.iteration, self.steps, self.frames_per_step = 0, 0, self._environments.frames_per_step
+        self.iteration, self.steps, self.frames_per_step = 0, 0, scratch.frames_per_step
         self._episodes, self._recent = 0, deque[Episode](maxlen=RECENT)
         self._best: float | None = None
 

@@ -12,9 +12,10 @@ from goexplore.learn._distributions import Categorical, DiagonalGaussian, Distri
 from goexplore.learn._losses import imitation_loss, policy_loss, value_loss
 from goexplore.learn._networks import GRU, ActorCritic, NetworkConfig, Output
 from goexplore.learn._ppo import DivergedError, Learner, PPOConfig
-from goexplore.learn._ranks import Ranks, default_ranks, device_of, launch, torchrun_rank
+from goexplore.learn._ranks import Ranks, default_ranks, default_workers, device_of, launch, torchrun_rank
 from goexplore.learn._rollout import Environments, Imitation, Rollout, Transitions
 from goexplore.learn._spaces import Spaces
+from goexplore.learn._workers import WorkerEnvironments
 
 __all__ = [
     "GRU",
@@ -34,8 +35,10 @@ __all__ = [
     "Rollout",
     "Spaces",
     "Transitions",
+    "WorkerEnvironments",
     "advantages",
     "default_ranks",
+    "default_workers",
     "device_of",
     "imitation_loss",
     "launch",

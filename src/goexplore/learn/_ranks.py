@@ -46,6 +46,11 @@ class Ranks:
         """How many of some things this rank has; the first ranks take what is left over."""
         return total // self.size + (self.rank < total % self.size)
 
+    def split(self, total: int, parts: int) -> list[int]:
+        """This rank's share of some things, dealt out among its workers."""
+        mine = self.share(total)
+        return [mine // parts + (part < mine % parts) for part in range(parts)]
+
     def share_parameters(self, network: nn.Module) -> None:
         """Gives every rank the parameters of rank 0."""
         if self.size > 1:
@@ -122,6 +127,13 @@ def default_ranks() -> int:
     if torchrun_rank() is not None:
         return int(os.environ["WORLD_SIZE"])
     return torch.cuda.device_count() or len(os.sched_getaffinity(0))
+
+
+def default_workers() -> int:
+    """Processes that step environments beside each rank: none on CPUs, where ranks do so themselves."""
+    if not torch.cuda.is_available():
+        return 0
+    return max(1, len(os.sched_getaffinity(0)) // torch.cuda.device_count() - 1)
 
 
 def device_of(rank: int) -> torch.device:

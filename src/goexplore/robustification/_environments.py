@@ -1,22 +1,24 @@
-"""The actors of one rank, as the learner sees them."""
+"""The actors of one process, as the learner sees them."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive import join_bytes, split_bytes
-from goexplore.learn import Imitation, Transitions
-from goexplore.play import Play
+from goexplore.demos import Demonstration
+from goexplore.learn import Imitation, Transitions, WorkerEnvironments
+from goexplore.play import Play, make_play
 from goexplore.robustification._actors import Actor, Balance, Imitator
-from goexplore.robustification._config import BackwardConfig
+from goexplore.robustification._config import BackwardConfig, RobustifyConfig
 from goexplore.robustification._curriculum import Curriculum, Episode
-from goexplore.robustification._route import Route
+from goexplore.robustification._route import Route, reward_scale
 
 
 class BackwardEnvironments:
@@ -62,9 +64,19 @@ class BackwardEnvironments:
             (count, *self.spaces.observation_shape), self.spaces.observation_dtype
         )
         self.first, self.temperature = np.ones(count, np.bool_), np.ones(count, np.float32)
-        self._own, self._balance = np.arange(count) < actors, balance
+        self._own, self._balance, self._curriculum = np.arange(count) < actors, balance, curriculum
         self._actions: NDArray[Any] = np.zeros(0)
         self._look()
+
+    def follow(self, windows: dict[str, NDArray[Any]], odds: float) -> None:
+        """Goes by new windows and another share of episodes from reset.
+
+        Args:
+            windows: what the curriculum that counts has saved.
+            odds: steps from reset for each step along demonstrations.
+        """
+        self._curriculum.restore(windows)
+        self._balance.odds = odds
 
     def begin(self, group: int, actions: NDArray[Any]) -> None:
         """Takes note of the actions: everything happens in `finish`."""
@@ -127,3 +139,57 @@ class BackwardEnvironments:
         for actor in self.actors:
             actor.over.clear()
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """What the actors of one process are made from. Crosses processes."""
+
+    demonstrations: Sequence[Demonstration]
+    config: RobustifyConfig
+    actors: int
+    imitators: int
+    seeds: np.random.SeedSequence
+
+    def make(self, routes: Sequence[Route] | None = None) -> BackwardEnvironments:
+        """Begins; plays the demonstrations through first, unless their routes are known."""
+        config, spec = self.config, self.demonstrations[0].env
+        scratch = make_play(spec, config.view, np.random.default_rng(0))
+        routes = routes or [Route(each, scratch) for each in self.demonstrations]
+        return BackwardEnvironments(
+            lambda rng: make_play(spec, config.view, rng),
+            routes,
+            make_curriculum(routes, config.backward, scratch.frames_per_step),
+            Balance(first_odds(len(routes), config.backward), self.actors),
+            config.backward,
+            actors=self.actors,
+            imitators=self.imitators,
+            scale=reward_scale(routes, config.ppo.gamma, config.backward.reward_target),
+            gamma=config.ppo.gamma,
+            seeds=self.seeds,
+        )
+
+
+class BackwardWorkers(WorkerEnvironments):
+    """The same in processes beside the rank's."""
+
+    def follow(self, windows: dict[str, NDArray[Any]], odds: float) -> None:
+        """Goes by new windows and another share of episodes from reset."""
+        self.call("follow", windows, odds)
+
+
+def make_curriculum(routes: Sequence[Route], config: BackwardConfig, frames_per_step: int) -> Curriculum:
+    """Windows at the ends of all demonstrations; settings in frames become steps."""
+    most = config.most_move_frames
+    return Curriculum(
+        [len(route) for route in routes],
+        window=max(1, config.window_frames // frames_per_step),
+        threshold=config.move_threshold,
+        decay=config.success_decay,
+        most_move=None if most is None else max(1, most // frames_per_step),
+    )
+
+
+def first_odds(demonstrations: int, config: BackwardConfig) -> float:
+    """Steps from reset for each step along demonstrations, at first."""
+    return 1.0 / (demonstrations + 1) if config.virtual_odds is None else config.virtual_odds

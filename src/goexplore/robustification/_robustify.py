@@ -13,7 +13,7 @@ from typing import Any
 
 from goexplore.demos import load_demonstrations, save_demonstrations
 from goexplore.errors import InputError
-from goexplore.learn import default_ranks
+from goexplore.learn import default_ranks, default_workers
 from goexplore.robustification._config import RobustifyConfig, robustify_preset
 from goexplore.robustification._run import RobustifyResult, RobustifyRun
 from goexplore.runs import RunFolder
@@ -29,6 +29,7 @@ def robustify(
     minutes: float | None = None,
     seed: int = 0,
     ranks: int | None = None,
+    workers: int | None = None,
     trust: bool = False,
     progress: bool = True,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
@@ -45,6 +46,7 @@ def robustify(
         minutes: stop after this many minutes of this session, if that comes first.
         seed: the run's seed. One seed and one number of ranks give one training.
         ranks: processes that train together; None takes one for each core or GPU.
+        workers: processes beside each rank that step its games; None takes some where there are GPUs.
         trust: import the environment that demonstrations name (`package.module:name`).
         progress: show progress on standard error.
         checkpoint_seconds: time between checkpoints.
@@ -60,6 +62,7 @@ def robustify(
         config=chosen,
         seed=seed,
         ranks=ranks or default_ranks(),
+        workers=default_workers() if workers is None else workers,
         steps=chosen.steps if steps is None else steps,
         trust=trust,
     )

@@ -24,7 +24,7 @@ class RobustifyRun(TrainingRun):
     def make(self, path: Path, ranks: Ranks) -> Training:
         """Sets a rank's training up."""
         demonstrations = load_demonstrations(path / "demonstrations", trust=self.trust)
-        return Training(demonstrations, self.config, seed=self.seed, ranks=ranks)
+        return Training(demonstrations, self.config, seed=self.seed, ranks=ranks, workers=self.workers)
 
     def resume_command(self, path: Path) -> str:
         """What to type to go on with it."""

@@ -14,10 +14,15 @@ from goexplore.demos import Demonstration
 from goexplore.learn import ActorCritic, Agent, Ranks
 from goexplore.play import make_play
 from goexplore.policies import Policy
-from goexplore.robustification._actors import Balance
 from goexplore.robustification._config import RobustifyConfig
-from goexplore.robustification._curriculum import VIRTUAL, Curriculum, Episode
-from goexplore.robustification._environments import BackwardEnvironments
+from goexplore.robustification._curriculum import VIRTUAL, Episode
+from goexplore.robustification._environments import (
+    BackwardEnvironments,
+    BackwardWorkers,
+    Crew,
+    first_odds,
+    make_curriculum,
+)
 from goexplore.robustification._route import Route, reward_scale
 from goexplore.runs import number
 from goexplore.training import Progress
@@ -34,10 +39,17 @@ class Training:
         config: settings.
         seed: the run's seed; every rank draws from streams of its own.
         ranks: who trains along.
+        workers: processes beside this one that step the games; 0 for none.
     """
 
     def __init__(
-        self, demonstrations: Sequence[Demonstration], config: RobustifyConfig, *, seed: int, ranks: Ranks
+        self,
+        demonstrations: Sequence[Demonstration],
+        config: RobustifyConfig,
+        *,
+        seed: int,
+        ranks: Ranks,
+        workers: int = 0,
     ) -> None:
         self._config, self._ranks = config, ranks
         spec, backward, ppo = demonstrations[0].env, config.backward, config.ppo
@@ -46,27 +58,24 @@ class Training:
         self.routes = [Route(each, scratch) for each in demonstrations]
         self.reward_scale = reward_scale(self.routes, ppo.gamma, backward.reward_target)
         per_step = scratch.frames_per_step
-        self.curriculum = Curriculum(
-            [len(route) for route in self.routes],
-            window=max(1, backward.window_frames // per_step),
-            threshold=backward.move_threshold,
-            decay=backward.success_decay,
-            most_move=None if backward.most_move_frames is None else max(1, backward.most_move_frames // per_step),
-        )
-        odds = 1.0 / (len(self.routes) + 1) if backward.virtual_odds is None else backward.virtual_odds
-        self._balance = Balance(odds, ranks.share(config.actors))
-        self._environments = BackwardEnvironments(
-            lambda rng: make_play(spec, config.view, rng),
-            self.routes,
-            self.curriculum,
-            self._balance,
-            backward,
-            actors=ranks.share(config.actors),
-            imitators=ranks.share(config.imitators),
-            scale=self.reward_scale,
-            gamma=ppo.gamma,
-            seeds=games,
-        )
+        self.curriculum = make_curriculum(self.routes, backward, per_step)
+        self._odds = first_odds(len(self.routes), backward)
+        parts = max(1, workers)
+        crews = [
+            Crew(demonstrations, config, actors, imitators, seeds)
+            for actors, imitators, seeds in zip(
+                ranks.split(config.actors, parts),
+                ranks.split(config.imitators, parts),
+                games.spawn(parts),
+                strict=True,
+            )
+        ]
+        self._environments: BackwardEnvironments | BackwardWorkers
+        if workers:
+            sizes = [crew.actors + crew.imitators for crew in crews]
+            self._environments = BackwardWorkers(scratch.spaces, [crew.make for crew in crews], sizes)
+        else:
+            self._environments = crews[0].make(self.routes)
         self._agent = Agent(self._environments, config.network, ppo, seed=seed, seeds=choices, ranks=ranks)
         self.frames_per_step = per_step
         self.iteration, self.steps = 0, 0
@@ -106,7 +115,8 @@ class Training:
             self.curriculum.move()
             at_start = all(self.curriculum.at_start(index) for index in range(len(self.routes)))
             if at_start and self._config.backward.virtual_odds_at_start is not None:
-                self._balance.odds = self._config.backward.virtual_odds_at_start
+                self._odds = self._config.backward.virtual_odds_at_start
+            self._environments.follow(self.curriculum.save(), self._odds)
         return self._progress(len(episodes), self._agent.learn(done=done))
 
     def _progress(self, episodes: int, terms: dict[str, float]) -> Progress:
@@ -156,7 +166,12 @@ class Training:
 
     def save(self) -> dict[str, NDArray[Any]]:
         """This rank's whole state, as arrays."""
-        values = {"iteration": self.iteration, "steps": self.steps, "from_reset": list(self._from_reset)}
+        values = {
+            "iteration": self.iteration,
+            "steps": self.steps,
+            "odds": self._odds,
+            "from_reset": list(self._from_reset),
+        }
         return {
             **self._agent.save(),
             **self.curriculum.save(),
@@ -168,6 +183,8 @@ class Training:
         """Takes over what `save` returned."""
         values = json.loads(saved["training.values"].tobytes())
         self.curriculum.restore(saved)
+        self._odds = values["odds"]
+        self._environments.follow(self.curriculum.save(), self._odds)
         self._environments.restore(saved)
         self._agent.restore(saved)
         self.iteration, self.steps = values["iteration"], values["steps"]

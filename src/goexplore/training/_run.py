@@ -30,14 +30,18 @@ class TrainingRun:
     """Processes that train together."""
     steps: int
     """Budget in agent steps of all ranks, and what the settings that change over it are stretched over."""
+    workers: int = 0
+    """Processes beside each rank that step environments; 0: the rank does."""
     trust: bool = False
 
     def __post_init__(self) -> None:
         if self.steps <= 0:
             raise InputError(f"steps {self.steps}: expected a budget above 0")
-        if self.ranks > self.config.actors:
+        processes = self.ranks * max(1, self.workers)
+        if self.ranks < 1 or self.workers < 0 or processes > self.config.actors:
             raise InputError(
-                f"ranks {self.ranks} with {self.config.actors} actors: expected at least one actor for each rank"
+                f"ranks {self.ranks}, workers {self.workers}, actors {self.config.actors}: expected at least one rank,"
+                " and an actor for each process"
             )
 
     def make(self, path: Path, ranks: Ranks) -> Trainable:
@@ -56,6 +60,7 @@ class TrainingRun:
             "config": dataclasses.asdict(self.config) | {"view": view_to_json(self.config.view)},
             "seed": self.seed,
             "ranks": self.ranks,
+            "workers": self.workers,
             "steps": self.steps,
         }
 
@@ -77,6 +82,7 @@ class TrainingRun:
                 config=cls.CONFIG(**cls.parts(saved["config"])),
                 seed=int(saved["seed"]),
                 ranks=int(saved["ranks"]),
+                workers=int(saved["workers"]),
                 steps=int(saved["steps"]) if steps is None else steps,
                 trust=trust,
                 **cls.more(saved),
