@@ -103,3 +103,25 @@ def test_atari_episodes_begin_with_no_ops_and_lose_lives(tmp_path):
     assert all(each.first_life_score <= each.score for each in found)
     again = play_episodes(str(tmp_path / "policy.safetensors"), [2, 5], 0, 1.0, False)
     assert again == [found[2], found[5]]
+
+
+@pytest.mark.atari
+def test_a_median_episode_is_filmed_and_every_step_is_four_frames(tmp_path):
+    imageio = pytest.importorskip("imageio_ffmpeg")
+    from goexplore.envs import EnvSpec
+    from goexplore.evaluation._policy import _Game
+
+    view = AtariView(width=16, height=16, gray=True, max_frames=400)
+    spaces = Spaces(observation_shape=(16, 16, 4), choices=3)
+    network = ActorCritic(NetworkConfig(convolutions=((4, 4, 4),), hidden=(8,), memory=4), spaces)
+    policy = Policy(network, EnvSpec("ALE/Freeway-v5"), view)
+    path = policy.save(tmp_path / "some")
+    result = evaluate(path, episodes=3, workers=1, video=tmp_path / "median.mp4")
+    assert result.video == str(tmp_path / "median.mp4")
+    frames, _ = imageio.count_frames_and_secs(result.video)
+    assert frames == pytest.approx(result.mean_steps, abs=9)
+    game = _Game(policy, 0, 0, None)
+    before = game.play._emulator.ale.getEpisodeFrameNumber()
+    for _ in range(25):
+        game.step(1)
+    assert game.play._emulator.ale.getEpisodeFrameNumber() - before == 100

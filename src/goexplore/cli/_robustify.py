@@ -294,7 +294,7 @@ class Evaluate:
 
     For example:
       goexplore evaluate runs/mz-policy --episodes 1000 --at-least 100
-      goexplore evaluate runs/mz-policy --select --temperature 0.5
+      goexplore evaluate runs/mz-policy --select --temperature 0.5 --video median.mp4
     """
 
     policy: tyro.conf.Positional[Path]
@@ -307,6 +307,8 @@ class Evaluate:
     """1 plays as trained, the paper's code tests Atari at 0.5, 0 takes the likeliest action."""
     at_least: tuple[float, ...] = ()
     """Scores of which to say how many episodes reach them."""
+    video: Path | None = None
+    """Film an episode with the median score: an .mp4 or .gif."""
     seed: int = 0
     """Seed of all episodes; another one gives new ones."""
     workers: int | None = None
@@ -332,6 +334,7 @@ class Evaluate:
                 episodes=self.episodes,
                 seed=self.seed,
                 at_least=self.at_least,
+                video=self.video,
                 on_episode=tell,
                 **settings,
             )

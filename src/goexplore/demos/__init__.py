@@ -4,10 +4,13 @@ from goexplore.demos._demonstration import Demonstration, digest_of, load_demons
 from goexplore.demos._extract import Choice, demonstrations_of, difference, extract
 from goexplore.demos._inspect import inspect_run
 from goexplore.demos._minari import from_minari, to_minari
-from goexplore.demos._render import RenderResult, film_demonstration, render
+from goexplore.demos._render import ATARI_FPS, OTHER_STEPS_PER_SECOND, RenderResult, film_demonstration, render
 from goexplore.demos._replay import Replay, Replayer, pick_cells
+from goexplore.demos._video import video_writer
 
 __all__ = [
+    "ATARI_FPS",
+    "OTHER_STEPS_PER_SECOND",
     "Choice",
     "Demonstration",
     "RenderResult",
@@ -25,4 +28,5 @@ __all__ = [
     "render",
     "save_demonstrations",
     "to_minari",
+    "video_writer",
 ]

@@ -15,12 +15,17 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from goexplore.errors import InputError
+from goexplore.demos import ATARI_FPS, OTHER_STEPS_PER_SECOND, video_writer
+from goexplore.errors import GoExploreError, InputError
 from goexplore.executors import available_cores
+from goexplore.runs import number
+
+if TYPE_CHECKING:  # importing it needs PyTorch, and random play does without
+    from goexplore.play import Play
 
 SIDE_BY_SIDE = 32
 """Games that a process plays together."""
@@ -64,6 +69,8 @@ class Evaluation:
     seconds: float
     scores: tuple[float, ...]
     first_life_scores: tuple[float, ...]
+    video: str | None = None
+    """Of an episode with the median score."""
 
 
 def evaluate(
@@ -75,6 +82,7 @@ def evaluate(
     at_least: Sequence[float] = (),
     workers: int | None = None,
     trust: bool = False,
+    video: str | os.PathLike[str] | None = None,
     on_episode: Callable[[int, float], None] = lambda done, mean: None,
 ) -> Evaluation:
     """Plays episodes from reset under the noise that the policy was trained on.
@@ -87,6 +95,7 @@ def evaluate(
         at_least: scores of which to say how many episodes reach them.
         workers: processes; None takes one for each core.
         trust: import the environment that the policy names.
+        video: film an episode with the median score: an .mp4 or .gif.
         on_episode: told the episodes done and their mean score.
 
     Raises:
@@ -112,6 +121,10 @@ def evaluate(
             found += finished.result()
             on_episode(len(found), float(np.mean([each.score for each in found])))
     found.sort(key=lambda each: each.number)
+    if video is not None:
+        median = sorted(found, key=lambda each: (each.score, each.steps))[(episodes - 1) // 2]
+        piece = next(piece for piece in pieces if median.number in piece)
+        _film(Path(video), policy, piece, median, seed, temperature, trust)
     scores = np.array([each.score for each in found])
     first = np.array([each.first_life_score for each in found])
     steps = np.array([each.steps for each in found])
@@ -132,6 +145,7 @@ def evaluate(
         seconds=round(time.monotonic() - started, 1),
         scores=tuple(scores.tolist()),
         first_life_scores=tuple(first.tolist()),
+        video=None if video is None else str(video),
     )
 
 
@@ -162,22 +176,49 @@ def best_policy(
     return max(scored)[2]
 
 
+class Watch(NamedTuple):
+    """Somebody who looks at one episode."""
+
+    number: int
+    on_step: Callable[[Play, float, int], None]
+    """Told the game, the score and the steps."""
+
+
+def _film(
+    path: Path, policy: Path, piece: Sequence[int], episode: EpisodeScore, seed: int, temperature: float, trust: bool
+) -> None:
+    """Plays an episode again, beside the same others as before: sums in another order may turn a choice."""
+    from goexplore.play import AtariPlay
+    from goexplore.policies import Policy
+
+    play = Policy.load(policy, trust=trust).make_play()
+    steps_per_second = ATARI_FPS / play.frames_per_step if isinstance(play, AtariPlay) else OTHER_STEPS_PER_SECOND
+    with video_writer(path, fps=steps_per_second) as add:
+
+        def film(play: Play, score: float, steps: int) -> None:
+            add(play.render(), f"policy score {number(score)} · step {steps:,}")
+
+        again = play_episodes(str(policy), piece, seed, temperature, trust, Watch(episode.number, film))
+        if episode not in again:
+            raise GoExploreError(f"episode {episode.number} is not what it was when it is played again; no video")
+
+
 def _training_score(file: Path) -> float:
     score = json.loads(file.with_suffix(".json").read_text())["about"].get("training_score")
     return -np.inf if score is None else float(score)
 
 
 def play_episodes(
-    policy: str, numbers: Sequence[int], seed: int, temperature: float, trust: bool
+    policy: str, numbers: Sequence[int], seed: int, temperature: float, trust: bool, watch: Watch | None = None
 ) -> list[EpisodeScore]:
-    """Plays some episodes side by side, each with the randomness of its number."""
+    """Plays some episodes side by side, each with the randomness of its number; `watch` looks at one of them."""
     import torch
 
     from goexplore.policies import Policy
 
     torch.set_num_threads(1)
     loaded = Policy.load(policy, trust=trust)
-    games = [_Game(loaded, number, seed) for number in numbers]
+    games = [_Game(loaded, number, seed, watch) for number in numbers]
     state = loaded.network.initial_state(len(games))
     playing = list(range(len(games)))
     with torch.no_grad():
@@ -212,11 +253,12 @@ def _drawn(policy: Any, row: int, game: _Game) -> Any:
 class _Game:
     """One episode."""
 
-    def __init__(self, policy: Any, number: int, seed: int) -> None:
+    def __init__(self, policy: Any, number: int, seed: int, watch: Watch | None) -> None:
         import torch
 
         noise, choices = np.random.SeedSequence(seed, spawn_key=(number,)).spawn(2)
-        self.number, self.play = number, policy.make_play(seed=noise)
+        self._on_step = watch.on_step if watch is not None and watch.number == number else None
+        self.number, self.play = number, policy.make_play(seed=noise, render=self._on_step is not None)
         self.choices = torch.Generator().manual_seed(int(choices.generate_state(1, np.uint64)[0] >> 1))
         no_ops = int(self.play.rng.integers(self.play.max_no_ops + 1)) if self.play.max_no_ops else 0
         self.play.reset(no_ops)
@@ -229,6 +271,8 @@ class _Game:
         self._score += reward
         if self._first_life_score is None and self.play.lives < self._lives:
             self._first_life_score = self._score
+        if self._on_step is not None:
+            self._on_step(self.play, self._score, self.steps)
         return bool(over)
 
     def result(self) -> EpisodeScore:

@@ -33,7 +33,7 @@ def view_from_json(saved: dict[str, Any]) -> View:
     return _KINDS[values.pop("kind")](**values)
 
 
-def make_play(spec: EnvSpec, view: View, rng: np.random.Generator) -> Play:
+def make_play(spec: EnvSpec, view: View, rng: np.random.Generator, *, render: bool = False) -> Play:
     """Makes a game for a policy.
 
     Of a search's settings on Atari, frame skip and the action set hold; how an episode ends and what is seen is up to
@@ -43,6 +43,7 @@ def make_play(spec: EnvSpec, view: View, rng: np.random.Generator) -> Play:
         spec: the environment in which demonstrations were found.
         view: how the policy sees it.
         rng: where its noise comes from.
+        render: whether pictures will be asked for.
 
     Raises:
         InputError: the view does not fit the environment.
@@ -57,5 +58,5 @@ def make_play(spec: EnvSpec, view: View, rng: np.random.Generator) -> Play:
         )
         return AtariPlay(emulator, view, rng, frame_skip=int(spec.kwargs.get("frame_skip", 4)))
     if game is None and isinstance(view, PlainView):
-        return PlainPlay(make_env(spec), view, rng)
+        return PlainPlay(make_env(spec, render=render), view, rng)
     raise InputError(f"{spec.id} cannot be seen through a {type(view).__name__}")

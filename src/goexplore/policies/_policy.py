@@ -42,9 +42,9 @@ class Policy:
     about: dict[str, Any] = field(default_factory=dict)
     """Where it comes from, for people."""
 
-    def make_play(self, *, seed: int | np.random.SeedSequence = 0) -> Play:
+    def make_play(self, *, seed: int | np.random.SeedSequence = 0, render: bool = False) -> Play:
         """The game as the policy was trained on it."""
-        return make_play(self.env, self.view, np.random.default_rng(seed))
+        return make_play(self.env, self.view, np.random.default_rng(seed), render=render)
 
     def player(self, *, seed: int = 0, temperature: float = 1.0) -> Player:
         """Somebody who plays one game, with a memory of its own."""
