@@ -19,6 +19,7 @@ from goexplore.errors import InputError
 if TYPE_CHECKING:
     from goexplore.control import ControlResult
     from goexplore.demos import Demonstration
+    from goexplore.play import View
     from goexplore.robustification import RobustifyResult
 
 
@@ -295,10 +296,11 @@ class Evaluate:
     For example:
       goexplore evaluate runs/mz-policy --episodes 1000 --at-least 100
       goexplore evaluate runs/mz-policy --select --temperature 0.5 --video median.mp4
+      goexplore evaluate demos/mz --blind --at-least 100
     """
 
     policy: tyro.conf.Positional[Path]
-    """A .safetensors file, or a run folder, whose newest policy is taken."""
+    """A .safetensors file, or a run folder, whose newest policy is taken; with --blind demonstrations."""
     episodes: int = 100
     """How many."""
     select: bool = False
@@ -309,6 +311,10 @@ class Evaluate:
     """Scores of which to say how many episodes reach them."""
     video: Path | None = None
     """Film an episode with the median score: an .mp4 or .gif."""
+    blind: bool = False
+    """Replay demonstrations blindly instead, under the same noise: what a policy has to be better than."""
+    noise: tuple[str, ...] = ()
+    """With --blind: noise that differs from the presets', as NAME=VALUE: sticky=0.25, or random_actions=0.1."""
     seed: int = 0
     """Seed of all episodes; another one gives new ones."""
     workers: int | None = None
@@ -320,29 +326,41 @@ class Evaluate:
 
     def run(self) -> int:
         """Evaluates."""
-        from goexplore.evaluation import best_policy, evaluate
+        from goexplore.evaluation import best_policy, evaluate, evaluate_replay
 
-        settings: dict[str, Any] = {"temperature": self.temperature, "workers": self.workers, "trust": self.trust}
-        chosen = best_policy(self.policy, say=warn, **settings) if self.select else self.policy
         with Console(stderr=True).status("playing ...") as status:
 
             def tell(done: int, mean: float) -> None:
                 status.update(f"{done:,} of {self.episodes:,} episodes, mean {mean:,.1f}")
 
-            result = evaluate(
-                chosen,
-                episodes=self.episodes,
-                seed=self.seed,
-                at_least=self.at_least,
-                video=self.video,
-                on_episode=tell,
-                **settings,
-            )
+            settings: dict[str, Any] = {"workers": self.workers, "trust": self.trust}
+            common = settings | {
+                "episodes": self.episodes,
+                "seed": self.seed,
+                "at_least": self.at_least,
+                "on_episode": tell,
+            }
+            if self.blind:
+                result = evaluate_replay(self.policy, self._noise(), **common)
+            else:
+                settings["temperature"] = self.temperature
+                chosen = best_policy(self.policy, say=warn, **settings) if self.select else self.policy
+                result = evaluate(chosen, temperature=self.temperature, video=self.video, **common)
         shown = dataclasses.asdict(result)
         if not self.json:
             del shown["scores"], shown["first_life_scores"]
-        emit(shown, as_json=self.json, title="policy scores, under noise")
+        title = "scores of blind replay, under noise" if self.blind else "policy scores, under noise"
+        emit(shown, as_json=self.json, title=title)
         return 0
+
+    def _noise(self) -> View:
+        """What robustify's presets train under, with changes."""
+        from goexplore.demos import load_demonstrations
+        from goexplore.robustification import robustify_preset
+        from goexplore.training import altered
+
+        env_id = load_demonstrations(self.policy, trust=self.trust)[0].env.id
+        return altered(robustify_preset("laptop", env_id).view, parse_settings(self.noise))
 
 
 def _say(result: RobustifyResult | ControlResult, *, as_json: bool) -> int:

@@ -6,14 +6,10 @@ the outcome does not depend on how many run side by side.
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import multiprocessing
 import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,56 +17,14 @@ import numpy as np
 
 from goexplore.demos import ATARI_FPS, OTHER_STEPS_PER_SECOND, video_writer
 from goexplore.errors import GoExploreError, InputError
-from goexplore.executors import available_cores
+from goexplore.evaluation._episodes import EpisodeScore, Evaluation, check_counts, side_by_side, summary
 from goexplore.runs import number
 
 if TYPE_CHECKING:  # importing it needs PyTorch, and random play does without
     from goexplore.play import Play
 
-SIDE_BY_SIDE = 32
-"""Games that a process plays together."""
-RESAMPLES = 10_000
 CANDIDATES = 5
 """Policies of a run that are tried when the best is to be chosen."""
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeScore:
-    """One episode from reset."""
-
-    number: int
-    score: float
-    steps: int
-    first_life_score: float
-    """Score until the first life is lost, or to the end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """What a policy scores: policy scores, never to be set beside search scores."""
-
-    policy: str
-    episodes: int
-    temperature: float
-    view: dict[str, Any]
-    """How the policy saw the game, and the noise: sticky actions, no-ops, the frame limit."""
-    mean: float
-    interval: tuple[float, float]
-    """95% bootstrap interval of the mean."""
-    median: float
-    first_life_mean: float
-    """Mean score until the first life is lost."""
-    first_life_interval: tuple[float, float]
-    reached: dict[str, float]
-    """Share of episodes that reach each of some scores."""
-    reached_in_first_life: dict[str, float]
-    mean_steps: float
-    frames: int
-    seconds: float
-    scores: tuple[float, ...]
-    first_life_scores: tuple[float, ...]
-    video: str | None = None
-    """Of an episode with the median score."""
 
 
 def evaluate(
@@ -103,48 +57,32 @@ def evaluate(
     """
     from goexplore.policies import Policy, find_policy
 
-    if episodes < 1 or temperature < 0 or (workers is not None and workers < 1):
-        raise InputError(
-            f"episodes {episodes}, temperature {temperature}, workers {workers}: expected at least 1, 0 and 1"
-        )
+    check_counts(episodes, workers)
+    if temperature < 0:
+        raise InputError(f"temperature {temperature}: expected at least 0")
     policy = find_policy(policy)  # once: a run that is still training writes newer ones
     loaded = Policy.load(policy, trust=trust)
     frames_per_step = loaded.make_play().frames_per_step
-    started, found = time.monotonic(), []
-    count = min(available_cores() if workers is None else workers, episodes)
-    parts = [list(range(index, episodes, count)) for index in range(count)]
-    # Each part in pieces, so that progress is seen.
-    pieces = [part[first : first + SIDE_BY_SIDE] for part in parts for first in range(0, len(part), SIDE_BY_SIDE)]
-    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
-        waiting = [pool.submit(play_episodes, str(policy), piece, seed, temperature, trust) for piece in pieces]
-        for finished in as_completed(waiting):
-            found += finished.result()
-            on_episode(len(found), float(np.mean([each.score for each in found])))
-    found.sort(key=lambda each: each.number)
+    started = time.monotonic()
+    found, pieces = side_by_side(
+        play_episodes,
+        (str(policy), seed, temperature, trust),
+        episodes=episodes,
+        workers=workers,
+        on_episode=on_episode,
+    )
     if video is not None:
         median = sorted(found, key=lambda each: (each.score, each.steps))[(episodes - 1) // 2]
         piece = next(piece for piece in pieces if median.number in piece)
         _film(Path(video), policy, piece, median, seed, temperature, trust)
-    scores = np.array([each.score for each in found])
-    first = np.array([each.first_life_score for each in found])
-    steps = np.array([each.steps for each in found])
-    return Evaluation(
+    return summary(
+        found,
         policy=str(policy),
-        episodes=episodes,
         temperature=temperature,
-        view=dataclasses.asdict(loaded.view),
-        mean=round(float(scores.mean()), 4),
-        interval=_interval(scores),
-        median=float(np.median(scores)),
-        first_life_mean=round(float(first.mean()), 4),
-        first_life_interval=_interval(first),
-        reached={f"{least:g}": round(float(np.mean(scores >= least)), 4) for least in at_least},
-        reached_in_first_life={f"{least:g}": round(float(np.mean(first >= least)), 4) for least in at_least},
-        mean_steps=round(float(steps.mean()), 1),
-        frames=int(steps.sum()) * frames_per_step,
-        seconds=round(time.monotonic() - started, 1),
-        scores=tuple(scores.tolist()),
-        first_life_scores=tuple(first.tolist()),
+        view=loaded.view,
+        at_least=at_least,
+        frames_per_step=frames_per_step,
+        seconds=time.monotonic() - started,
         video=None if video is None else str(video),
     )
 
@@ -198,7 +136,7 @@ def _film(
         def film(play: Play, score: float, steps: int) -> None:
             add(play.render(), f"policy score {number(score)} · step {steps:,}")
 
-        again = play_episodes(str(policy), piece, seed, temperature, trust, Watch(episode.number, film))
+        again = play_episodes(piece, str(policy), seed, temperature, trust, Watch(episode.number, film))
         if episode not in again:
             raise GoExploreError(f"episode {episode.number} is not what it was when it is played again; no video")
 
@@ -209,7 +147,7 @@ def _training_score(file: Path) -> float:
 
 
 def play_episodes(
-    policy: str, numbers: Sequence[int], seed: int, temperature: float, trust: bool, watch: Watch | None = None
+    numbers: Sequence[int], policy: str, seed: int, temperature: float, trust: bool, watch: Watch | None = None
 ) -> list[EpisodeScore]:
     """Plays some episodes side by side, each with the randomness of its number; `watch` looks at one of them."""
     import torch
@@ -251,7 +189,7 @@ def _drawn(policy: Any, row: int, game: _Game) -> Any:
 
 
 class _Game:
-    """One episode."""
+    """One episode of a policy."""
 
     def __init__(self, policy: Any, number: int, seed: int, watch: Watch | None) -> None:
         import torch
@@ -278,10 +216,3 @@ class _Game:
     def result(self) -> EpisodeScore:
         first = self._score if self._first_life_score is None else self._first_life_score
         return EpisodeScore(self.number, self._score, self.steps, first)
-
-
-def _interval(values: Any) -> tuple[float, float]:
-    rng = np.random.default_rng(0)
-    means = rng.choice(values, (RESAMPLES, len(values))).mean(axis=1) if len(values) > 1 else np.repeat(values, 2)
-    low, high = np.percentile(means, [2.5, 97.5])
-    return round(float(low), 4), round(float(high), 4)

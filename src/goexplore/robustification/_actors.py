@@ -150,14 +150,19 @@ class Actor:
             self._extra -= self._matched_before
             self._matched_before = True
             return False, cut
-        return self._score < route.threshold(at, self._lag), False
+        return self._score + self._tolerated(route) < route.threshold(at, self._lag), False
 
     def _matches(self) -> bool:
         """Whether the demonstration is matched so far as it goes. One with losses has to be sat through."""
         route = self._routes[self._demonstration]
+        score = self._score + self._tolerated(route)
         if route.has_losses:
-            return self._start + self.steps >= len(route) and self._score >= route.final
-        return self._score >= route.highest
+            return self._start + self.steps >= len(route) and score >= route.final
+        return score >= route.highest
+
+    def _tolerated(self, route: Route) -> float:
+        """Points that may be missing."""
+        return self._config.score_tolerance * abs(route.highest)
 
     def _virtual_end(self, over: bool, lost_life: bool) -> tuple[bool, bool]:
         if over:

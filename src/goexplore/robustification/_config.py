@@ -24,6 +24,9 @@ class BackwardConfig:
     allowed_lag_frames: int = 50
     """An episode whose score is below the demonstration's by more than this much time has failed. Paper: 50; 10 in
     robotics. More lets a policy wait for the right moment."""
+    score_tolerance: float = 0.0
+    """Share of a demonstration's score that an episode may fall short of and still match it. Paper: 0. More where a
+    reward falls with time, which noise costs."""
     extra_frames_coefficient: float = 7.0
     """c: an episode that has matched goes on for floor(e^(c X)) raw frames, X uniform in 0..1. Paper: 7 (up to 1,096
     frames); 4 in robotics. Lower wastes less time of short episodes."""
@@ -71,7 +74,13 @@ class BackwardConfig:
         for name in ("window_frames", "update_steps", "imitation_frames"):
             if (value := getattr(self, name)) < 1:
                 raise InputError(f"{name} {value}: expected at least 1")
-        for name in ("move_threshold", "later_start_probability", "mid_no_ops", "imitation_from_start"):
+        for name in (
+            "score_tolerance",
+            "move_threshold",
+            "later_start_probability",
+            "mid_no_ops",
+            "imitation_from_start",
+        ):
             if not 0 <= (value := getattr(self, name)) <= 1:
                 raise InputError(f"{name} {value}: expected 0 to 1")
         if self.allowed_lag_frames < 0 or self.hot_frames < 0 or not 0 <= self.success_decay < 1:
@@ -158,6 +167,16 @@ LAPTOP = RobustifyConfig(
     imitators=6,
     steps=1_500_000,
 )
+PLAIN_LAPTOP_BACKWARD = replace(
+    # The same in agent steps: elsewhere than on Atari a step is usually one frame.
+    LAPTOP.backward,
+    window_frames=16,
+    allowed_lag_frames=50,
+    most_move_frames=16,
+    virtual_cut_frames=250,
+    imitation_frames=9,
+    score_tolerance=0.1,
+)
 PRESETS = {"paper": PAPER, "original-code": ORIGINAL, "laptop": LAPTOP}
 """`paper`: Extended Data Table 1a, for GPUs. `original-code`: as the authors' scripts ran. `laptop`: a few cores."""
 
@@ -174,4 +193,5 @@ def robustify_preset(name: str, env_id: str) -> RobustifyConfig:
     if is_atari(env_id):
         return preset
     plain = replace(preset.network, convolutions=(), hidden=(128, 128) if name == "laptop" else preset.network.hidden)
-    return replace(preset, view=PlainView(), network=plain)
+    backward = PLAIN_LAPTOP_BACKWARD if name == "laptop" else preset.backward
+    return replace(preset, view=PlainView(), network=plain, backward=backward)
