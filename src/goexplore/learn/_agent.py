@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from goexplore.learn._networks import ActorCritic, NetworkConfig
 from goexplore.learn._ppo import Learner, PPOConfig
@@ -64,6 +65,10 @@ class Agent:
             DivergedError: a loss is not a number; the parameters are still those before that step.
         """
         return self._learner.update(self._rollout, done=done)
+
+    def descend(self, loss: Tensor, *, learning_rate: float) -> None:
+        """Follows the gradient of some other loss by a step, with the same optimiser."""
+        self._learner.step(loss, learning_rate=learning_rate)
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Parameters, optimiser, context and generators, as arrays."""

@@ -133,19 +133,22 @@ class Learner:
             DivergedError: a loss is not a number; the parameters are still those before that step.
         """
         learning_rate, entropy_coefficient = self.config.at(done)
-        for group in self.optimiser.param_groups:
-            group["lr"] = learning_rate
+        self._set(learning_rate)
         batch = self._batch(rollout)
         watched: list[dict[str, float]] = []
         for _ in range(self.config.epochs):
             for part in self._parts(batch):
                 loss, terms = self._loss(part, entropy_coefficient)
-                watched.append(terms | {"gradient_norm": self._step(loss)})
+                watched.append(terms | {"gradient_norm": self.step(loss)})
         means = {name: float(np.mean([each[name] for each in watched])) for name in watched[0]}
         means |= self._about(batch)
         names = sorted(means)
         averaged = self._ranks.average(torch.tensor([means[name] for name in names], dtype=torch.float64))
         return dict(zip(names, averaged.tolist(), strict=True)) | {"learning_rate": learning_rate}
+
+    def _set(self, learning_rate: float) -> None:
+        for group in self.optimiser.param_groups:
+            group["lr"] = learning_rate
 
     def _batch(self, rollout: Rollout) -> dict[str, Tensor]:
         """Everything that losses need; zeros for the context, which has no advantages."""
@@ -236,7 +239,14 @@ class Learner:
             )
         return loss, {name: float(term.detach()) for name, term in terms.items()}
 
-    def _step(self, loss: Tensor) -> float:
+    def step(self, loss: Tensor, *, learning_rate: float | None = None) -> float:
+        """Follows a loss's gradient, averaged over ranks, by one step; returns the gradient's norm.
+
+        Raises:
+            DivergedError: it is not a number; the parameters are as before.
+        """
+        if learning_rate is not None:
+            self._set(learning_rate)
         self._gradients.zero_()
         loss.backward()  # type: ignore[no-untyped-call]
         self._ranks.average(self._gradients)

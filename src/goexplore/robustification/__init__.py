@@ -1,6 +1,7 @@
 """Robustification: from demonstrations that work without noise to policies that hold under it."""
 
 from goexplore.robustification._actors import Actor, Balance, Imitator
+from goexplore.robustification._cloning import CloningConfig
 from goexplore.robustification._config import PRESETS, BackwardConfig, RobustifyConfig, robustify_preset
 from goexplore.robustification._curriculum import VIRTUAL, Curriculum, Episode
 from goexplore.robustification._environments import BackwardEnvironments
@@ -16,6 +17,7 @@ __all__ = [
     "BackwardConfig",
     "BackwardEnvironments",
     "Balance",
+    "CloningConfig",
     "Curriculum",
     "Episode",
     "Imitator",

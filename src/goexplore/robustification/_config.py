@@ -9,6 +9,7 @@ from goexplore.envs import is_atari
 from goexplore.errors import InputError
 from goexplore.learn import NetworkConfig, PPOConfig
 from goexplore.play import AtariView, PlainView, View
+from goexplore.robustification._cloning import CloningConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,7 @@ class RobustifyConfig:
     network: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     backward: BackwardConfig = field(default_factory=BackwardConfig)
+    cloning: CloningConfig = field(default_factory=CloningConfig)
     actors: int = 256
     """N, on all ranks together. Paper: 8 workers with 32 each; 960 in robotics."""
     steps: int = 2_500_000_000

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from goexplore.demos import load_demonstrations
 from goexplore.learn import Ranks
+from goexplore.robustification._cloning import CloningConfig
 from goexplore.robustification._config import BackwardConfig, RobustifyConfig
 from goexplore.robustification._training import Training
 from goexplore.training import TrainingRun
@@ -33,7 +34,11 @@ class RobustifyRun(TrainingRun):
     @classmethod
     def parts(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
         """The configuration's arguments, from plain values."""
-        return {**TrainingRun.parts(saved), "backward": BackwardConfig(**saved["backward"])}
+        return {
+            **TrainingRun.parts(saved),
+            "backward": BackwardConfig(**saved["backward"]),
+            "cloning": CloningConfig(**saved["cloning"]),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from goexplore.demos import Demonstration
 from goexplore.learn import ActorCritic, Agent, Ranks
 from goexplore.play import make_play
 from goexplore.policies import Policy
+from goexplore.robustification._cloning import clone, noisy_replays
 from goexplore.robustification._config import RobustifyConfig
 from goexplore.robustification._curriculum import VIRTUAL, Episode
 from goexplore.robustification._environments import (
@@ -51,7 +53,7 @@ class Training:
         ranks: Ranks,
         workers: int = 0,
     ) -> None:
-        self._config, self._ranks = config, ranks
+        self._config, self._ranks, self._seed = config, ranks, seed
         spec, backward, ppo = demonstrations[0].env, config.backward, config.ppo
         games, choices = np.random.SeedSequence(seed, spawn_key=(ranks.rank,)).spawn(2)
         scratch = make_play(spec, config.view, np.random.default_rng(0))
@@ -105,6 +107,8 @@ class Training:
         Args:
             done: share of the training that is behind, for settings that change over it.
         """
+        if self.iteration == 0 and self._config.cloning.replays:
+            self._clone()
         actors = self._config.actors + self._config.imitators
         self.steps += self._agent.collect() * actors  # replayed steps included, as the paper counts them
         self.iteration += 1
@@ -118,6 +122,22 @@ class Training:
                 self._odds = self._config.backward.virtual_odds_at_start
             self._environments.follow(self.curriculum.save(), self._odds)
         return self._progress(len(episodes), self._agent.learn(done=done))
+
+    def _clone(self) -> None:
+        """The warm start. Its own stream of randomness leaves everything else as it would be without."""
+        config = self._config
+        noise, order = np.random.SeedSequence(self._seed, spawn_key=(self._ranks.rank, 1)).spawn(2)
+        replays = noisy_replays(
+            make_play(self._spec, config.view, np.random.default_rng(noise)),
+            self.routes,
+            count=self._ranks.share(config.cloning.replays),
+            scale=self.reward_scale,
+            gamma=config.ppo.gamma,
+            tolerance=config.backward.score_tolerance,
+        )
+        loss = clone(self._agent, replays, config.cloning, self._ranks, np.random.default_rng(order))
+        if loss is None:
+            warnings.warn("no blind replay succeeded under noise: there is no warm start", stacklevel=2)
 
     def _progress(self, episodes: int, terms: dict[str, float]) -> Progress:
         curriculum, score = self.curriculum, self._recent(0)

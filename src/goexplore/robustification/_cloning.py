@@ -1,0 +1,169 @@
+"""A warm start: learning to do what demonstrations do, from replays that succeeded under noise.
+
+Not in the paper. A demonstration shows one way through the game; replayed blindly under noise it is carried off that
+way, and the replays that succeed nevertheless show what to do there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from goexplore.errors import InputError
+from goexplore.learn import Agent, Ranks, Spaces
+from goexplore.play import Play
+from goexplore.robustification._route import Route
+
+CHUNK = 64
+"""Steps that are learnt from together; the memory begins empty."""
+MOST_BYTES = 256 << 20
+"""Observations that a rank keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class CloningConfig:
+    """Settings of the warm start. Paper: there is none."""
+
+    replays: int = 0
+    """Blind replays under noise, on all ranks together. 0: no warm start."""
+    epochs: int = 8
+    """Times that what succeeded is gone through."""
+    chunks: int = 16
+    """Stretches of up to 64 steps in a minibatch of a rank."""
+    learning_rate: float = 1e-3
+    """Of the same Adam that goes on with PPO."""
+    value_coefficient: float = 0.25
+    """Of the squared error of values."""
+    entropy_coefficient: float = 1e-2
+    """Keeps the policy from being too sure of what it has seen only there."""
+
+    def __post_init__(self) -> None:
+        if self.replays < 0 or self.epochs < 1 or self.chunks < 1:
+            raise InputError(
+                f"replays {self.replays}, epochs {self.epochs}, chunks {self.chunks}: expected at least 0, 1 and 1"
+            )
+
+
+class Replays:
+    """Stretches of replays that succeeded.
+
+    Args:
+        spaces: what is seen and done.
+    """
+
+    def __init__(self, spaces: Spaces) -> None:
+        self._spaces = spaces
+        self._chunks: list[dict[str, np.ndarray]] = []
+        self.bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._chunks)
+
+    def add(self, observations: Sequence[np.ndarray], actions: Sequence[object], returns: Sequence[float]) -> None:
+        """Adds a replay."""
+        for first in range(0, len(actions), CHUNK):
+            part = slice(first, first + CHUNK)
+            chunk = {
+                "observations": np.stack(observations[part]),
+                "actions": np.array(actions[part], self._spaces.action_dtype),
+                "returns": np.array(returns[part], np.float32),
+            }
+            self._chunks.append(chunk)
+            self.bytes += chunk["observations"].nbytes
+
+    def batches(self, size: int, count: int, rng: np.random.Generator) -> Iterator[dict[str, Tensor]]:
+        """Minibatches of chunks in random order, padded to equal lengths: (steps, chunks, ...)."""
+        order = rng.permutation(len(self._chunks))
+        for number in range(count):
+            chosen = [
+                self._chunks[index] for index in np.take(order, range(number * size, (number + 1) * size), mode="wrap")
+            ]
+            length = max(len(chunk["returns"]) for chunk in chosen)
+            batch = {
+                name: torch.zeros(length, len(chosen), *value.shape[1:], dtype=torch.from_numpy(value).dtype)
+                for name, value in chosen[0].items()
+            } | {"mask": torch.zeros(length, len(chosen))}
+            for column, chunk in enumerate(chosen):
+                for name, value in chunk.items():
+                    batch[name][: len(value), column] = torch.from_numpy(value)
+                batch["mask"][: len(chunk["returns"]), column] = 1.0
+            yield batch
+
+
+def noisy_replays(
+    play: Play,
+    routes: Sequence[Route],
+    *,
+    count: int,
+    scale: float,
+    gamma: float,
+    tolerance: float,
+) -> Replays:
+    """Replays demonstrations in turn from reset under noise, and keeps what succeeds with the first life."""
+    kept = Replays(play.spaces)
+    for number in range(count):
+        route = routes[number % len(routes)]
+        play.reset(int(play.rng.integers(play.max_no_ops + 1)) if play.max_no_ops else 0)
+        observations, rewards, lives = [], [], play.lives
+        for action in route.actions:
+            observations.append(np.array(play.observation))
+            reward, over = play.step(action)
+            rewards.append(reward)
+            if over or play.lives < lives:
+                break
+        if sum(rewards) + tolerance * abs(route.highest) < route.final or play.lives < lives:
+            continue
+        returns, ahead = [0.0] * len(rewards), 0.0
+        for step in range(len(rewards) - 1, -1, -1):
+            ahead = scale * rewards[step] + gamma * ahead
+            returns[step] = ahead
+        kept.add(observations, route.actions[: len(rewards)], returns)
+        if kept.bytes >= MOST_BYTES:
+            break
+    return kept
+
+
+def clone(
+    agent: Agent,
+    replays: Replays,
+    config: CloningConfig,
+    ranks: Ranks,
+    rng: np.random.Generator,
+    *,
+    on_epoch: Callable[[int, float], None] = lambda epoch, loss: None,
+) -> float | None:
+    """Learns to do what was done; returns the last epoch's loss, or None where nothing had succeeded."""
+    fewest = min(ranks.gather(len(replays)))
+    if not fewest:
+        return None
+    loss_of_epoch = math.nan
+    count = max(1, fewest // config.chunks)
+    for epoch in range(config.epochs):
+        losses = []
+        for batch in replays.batches(config.chunks, count, rng):
+            loss = _loss(agent, batch, config)
+            agent.descend(loss, learning_rate=config.learning_rate)
+            losses.append(float(loss.detach()))
+        loss_of_epoch = float(ranks.average(torch.tensor(np.mean(losses))))
+        on_epoch(epoch, loss_of_epoch)
+    return loss_of_epoch
+
+
+def _loss(agent: Agent, batch: dict[str, Tensor], config: CloningConfig) -> Tensor:
+    network = agent.network
+    part = {name: value.to(network.device) for name, value in batch.items()}
+    first = torch.zeros_like(part["mask"], dtype=torch.bool)
+    first[0] = True
+    output = network.unroll(part["observations"], network.initial_state(first.shape[1]), first)
+    error = (output.value - part["returns"]).square()
+    each = (
+        config.value_coefficient * error
+        - output.policy.log_prob(part["actions"])
+        - config.entropy_coefficient * output.policy.entropy()
+    )
+    return (each * part["mask"]).sum() / part["mask"].sum()

@@ -1,0 +1,52 @@
+"""The warm start: only what succeeded is learnt, and a policy comes out that does it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from goexplore.learn import Ranks  # noqa: E402
+from goexplore.play import PlainView, make_play  # noqa: E402
+from goexplore.robustification import CloningConfig, Route, Training  # noqa: E402
+from goexplore.robustification._cloning import noisy_replays  # noqa: E402
+from tests.robustification.chain import chain_demonstration, chain_spec  # noqa: E402
+from tests.robustification.test_training import SMALL  # noqa: E402
+
+LENGTH = 12
+
+
+def replays(noise: float, count: int):
+    play = make_play(chain_spec(LENGTH), PlainView(random_actions=noise), np.random.default_rng(0))
+    routes = [Route(chain_demonstration(LENGTH), play)]
+    return noisy_replays(play, routes, count=count, scale=2.0, gamma=0.9, tolerance=0.0)
+
+
+def test_only_replays_that_succeed_are_kept():
+    assert len(replays(0.0, 10)) == 10
+    kept = replays(0.2, 400)
+    assert len(kept) / 400 == pytest.approx((1 - 0.2 * 0.75) ** LENGTH, abs=0.06)
+    (batch,) = kept.batches(4, 1, np.random.default_rng(0))
+    assert batch["observations"].shape == (LENGTH, 4, LENGTH + 1)
+    torch.testing.assert_close(batch["returns"][:, 0], 2.0 * 0.9 ** torch.arange(LENGTH - 1, -1, -1.0))
+    assert batch["mask"].min() == 1
+
+
+def test_a_cloned_policy_does_what_the_demonstration_does():
+    config = replace(SMALL, cloning=CloningConfig(replays=40, epochs=200, learning_rate=3e-3))
+    training = Training([chain_demonstration(LENGTH)], config, seed=0, ranks=Ranks())
+    untouched = Training([chain_demonstration(LENGTH)], SMALL, seed=0, ranks=Ranks())
+    training._clone()
+    for network, at_least in ((training.network, 0.9), (untouched.network, 0.0)):
+        seen = torch.eye(LENGTH + 1)[:LENGTH, None]
+        first = torch.zeros(LENGTH, 1, dtype=torch.bool)
+        first[0] = True
+        with torch.no_grad():
+            output = network.unroll(seen, network.initial_state(1), first)
+        right = torch.tensor(chain_demonstration(LENGTH).actions.astype(np.int64))[:, None]
+        likely = float(output.policy.log_prob(right).exp().mean())
+        assert likely > at_least
+        assert (likely > 0.5) == bool(at_least)
