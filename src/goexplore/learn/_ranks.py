@@ -11,7 +11,8 @@ import datetime
 import os
 import signal
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from torch import Tensor, nn
 from goexplore.errors import GoExploreError, InputError
 
 PATIENCE = datetime.timedelta(minutes=10)
-"""How long a rank waits for another that hangs, or never arrives; one that dies later is noticed at once."""
+"""How long a rank waits for another that hangs; one that dies is noticed at once."""
 
 
 class Ranks:
@@ -105,6 +106,7 @@ def launch(work: Callable[..., Any], arguments: tuple[Any, ...] = (), *, ranks: 
             _join, args=(folder, size, work, arguments), nprocs=size - 1, join=False, start_method="spawn"
         )
         try:
+            _await(folder, others.processes)
             _meet(folder, 0, size)
             result = _work(work, 0, size, arguments)
             others.join()
@@ -143,6 +145,18 @@ def device_of(rank: int) -> torch.device:
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", rank)) % torch.cuda.device_count())
 
 
+def _await(folder: str, others: Sequence[Any]) -> None:
+    """Waits until all other ranks have come up; meeting one that never does would take minutes to fail."""
+    while len(list(Path(folder).glob("up-*"))) < len(others):
+        for process in others:
+            if process.exitcode is not None:
+                raise GoExploreError(
+                    f"a process that was to train along ended at once (exit code {process.exitcode}); its own message is"
+                    ' above. A script that trains needs its calls under: if __name__ == "__main__":'
+                )
+        time.sleep(0.02)
+
+
 def _meet(folder: str, rank: int, size: int) -> None:
     store = Path(folder, "ranks").as_uri()
     dist.init_process_group(_backend(), init_method=store, rank=rank, world_size=size, timeout=PATIENCE)
@@ -160,6 +174,7 @@ def _reason(folder: str, others: Any) -> Exception | None:
 def _join(index: int, folder: str, size: int, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; rank 0 decides for all
     torch.set_num_threads(1)
+    Path(folder, f"up-{index}").touch()
     try:
         _meet(folder, index + 1, size)
         _work(work, index + 1, size, arguments)

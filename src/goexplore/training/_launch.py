@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from goexplore.errors import InputError
+from goexplore.errors import GoExploreError
 from goexplore.learn import Ranks, launch, torchrun_rank
 from goexplore.runs import RunFolder, StopRequest, make_display
 from goexplore.training._run import TrainingRun
@@ -40,7 +40,7 @@ def begin(
     fill(folder.path)
     try:
         return _launched(folder, run, limits, progress)
-    except InputError:
+    except GoExploreError:
         if not folder.metrics.exists() or not folder.metrics.stat().st_size:
             shutil.rmtree(folder.path)  # nothing was trained, and the same command may be given again
         raise
