@@ -151,7 +151,7 @@ def _await(folder: str, others: Sequence[Any]) -> None:
         for process in others:
             if process.exitcode is not None:
                 raise GoExploreError(
-                    f"a process that was to train along ended at once (exit code {process.exitcode}); its own message is"
+                    f"a process that was to train along ended at once (exit code {process.exitcode}); its message is"
                     ' above. A script that trains needs its calls under: if __name__ == "__main__":'
                 )
         time.sleep(0.02)
