@@ -327,6 +327,7 @@ class Evaluate:
     def run(self) -> int:
         """Evaluates."""
         from goexplore.evaluation import best_policy, evaluate, evaluate_replay
+        from goexplore.runs import write_json
 
         with Console(stderr=True).status("playing ...") as status:
 
@@ -347,6 +348,10 @@ class Evaluate:
                 chosen = best_policy(self.policy, say=warn, **settings) if self.select else self.policy
                 result = evaluate(chosen, temperature=self.temperature, video=self.video, **common)
         shown = dataclasses.asdict(result)
+        if not self.blind and self.policy.is_dir():
+            name = f"{Path(result.policy).stem}-{result.episodes}-seed-{self.seed}-temperature-{result.temperature:g}"
+            (self.policy / "evaluations").mkdir(exist_ok=True)  # for reports
+            write_json(self.policy / "evaluations" / f"{name}.json", shown)
         if not self.json:
             del shown["scores"], shown["first_life_scores"]
         title = "scores of blind replay, under noise" if self.blind else "policy scores, under noise"

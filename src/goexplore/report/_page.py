@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from pathlib import Path
 from goexplore.report._css import CSS
 from goexplore.report._results import Result, in_millions, score
 from goexplore.report._style import Drawn, data_uri
+from goexplore.report._trainings import TrainingRun
 
 LARGEST_VIDEO = 8_000_000
 VIDEO_BYTES = 64_000_000
@@ -49,6 +51,8 @@ class Page:
     bars_said: str = ""
     rooms: list[tuple[str, Drawn]] = field(default_factory=list)
     runs: list[RunCard] = field(default_factory=list)
+    trainings: list[TrainingRun] = field(default_factory=list)
+    training_curves: list[tuple[str, Drawn]] = field(default_factory=list)
 
 
 def write_page(page: Page, folder: Path) -> str:
@@ -59,11 +63,12 @@ def write_page(page: Page, folder: Path) -> str:
         folder: where it will be, for links to videos that are too large to carry along.
     """
     sections = [
-        ("results", "Results", _results(page)),
+        ("results", "Results", _results(page) if page.results else ""),
         ("scores", "Best score against frames", _scores(page)),
         ("archive", "Archive size against frames", _cells(page)),
         ("human", "Human-normalised scores", _bars(page)),
         ("rooms", "Rooms", _rooms(page)),
+        ("policies", "Policies", _policies(page)),
         ("runs", "Runs", _runs(page, folder)),
     ]
     shown = [(anchor, heading, body) for anchor, heading, body in sections if body]
@@ -196,6 +201,50 @@ def _rooms(page: Page) -> str:
         " found in it; grey rooms were not reached. Cells that differ in their keys alone share a place: it counts as"
         f" found with the first of them, and its probability is their sum.</p>{cards}"
     )
+
+
+def _policies(page: Page) -> str:
+    if not page.trainings:
+        return ""
+    rows = "".join(_training(run) for run in page.trainings)
+    cards = "".join(
+        f'<div class="card">{_figure(drawn, said, "", kind="pan")}</div>' for said, drawn in page.training_curves
+    )
+    return (
+        '<p class="said">Policy scores, under the noise a policy is trained and tested with (sticky actions and no-ops'
+        " on Atari). In training: mean of the latest 100 episodes from reset. Tested: new episodes, mean with a 95%"
+        " bootstrap interval. They have nothing to do with search scores, which are found without noise.</p>"
+        '<div class="card scroll"><table><thead><tr><th scope="col" style="text-align:left">training</th>'
+        '<th scope="col">agent steps (millions)</th><th scope="col">core-hours</th>'
+        '<th scope="col">way to the start</th>'
+        '<th scope="col">in training</th><th scope="col">until the first life lost</th><th scope="col">tested</th>'
+        f'<th scope="col">episodes</th></tr></thead><tbody>{rows}</tbody></table></div>{cards}'
+        '<p class="said">Dotted: until the first life is lost.</p>'
+    )
+
+
+def _training(run: TrainingRun) -> str:
+    tests = [
+        (
+            f"{score(test.mean)}<small>{score(test.interval[0])} to {score(test.interval[1])}</small>",
+            f"{test.episodes:,}<small>temperature {test.temperature:g}</small>",
+        )
+        for test in run.tests
+    ] or [("–", "–")]
+    way = "–" if math.isnan(run.done[-1]) else f"{run.done[-1]:.0%}"
+    about = f"{run.kind} · {run.env_id} · seed {run.seed}"
+    first = (
+        f'<tr><th scope="row">{escape(run.path.name)}<small>{escape(about)}</small></th>'
+        f"<td>{in_millions(int(run.steps[-1]))}</td><td>{_hours(float(run.hours[-1]) * run.ranks)}</td><td>{way}</td>"
+        f"<td>{_known(run.score[-1])}</td><td>{_known(run.first_life_score[-1])}</td>"
+    )
+    rows = [f"{first}<td>{tests[0][0]}</td><td>{tests[0][1]}</td></tr>"]
+    rows += [f'<tr><td colspan="6"></td><td>{tested}</td><td>{episodes}</td></tr>' for tested, episodes in tests[1:]]
+    return "".join(rows)
+
+
+def _known(value: float) -> str:
+    return "–" if math.isnan(value) else score(float(value))
 
 
 def _runs(page: Page, folder: Path) -> str:

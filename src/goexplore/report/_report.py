@@ -21,6 +21,7 @@ from goexplore.report._sheet import COLUMNS as SHEET_COLUMNS
 from goexplore.report._sheet import ROWS as SHEET_ROWS
 from goexplore.report._sheet import draw_sheet
 from goexplore.report._style import Drawn, Figures, drawing, write_table
+from goexplore.report._trainings import TrainingRun, draw_trainings, is_training, read_trainings
 from goexplore.runs import clock, peek, write_atomically
 
 MOST_SHEETS = 60
@@ -70,15 +71,22 @@ def write_report(
 
     with drawing(1, 1):  # says so now if matplotlib is missing
         pass
-    found = read_runs(find_runs([Path(run) for run in runs]), warn=note)
+    paths = find_runs([Path(run) for run in runs])
+    trainings = read_trainings([path for path in paths if is_training(path)], warn=note)
+    found = read_runs([path for path in paths if not is_training(path)], warn=note)
+    if not found and not trainings:
+        raise InputError(f"none of {len(paths)} run folders can be reported on; the warnings say why")
     games = group_runs(found, warn=note)
     groups = [group for members in games.values() for group in members]
     folder = Path(out)
     with _writing(folder):
         figures = Figures(folder)
         results = [result_of(group) for group in groups]
-        page = Page(title or _title(groups), _lead(groups), warnings, results)
-        write_table(figures.folder / "results.csv", COLUMNS, [result.as_row() for result in results])
+        page = Page(title or _title(groups, trainings), _lead(groups, trainings), warnings, results)
+        page.trainings = trainings
+        page.training_curves = _training_curves(figures, trainings)
+        if results:
+            write_table(figures.folder / "results.csv", COLUMNS, [result.as_row() for result in results])
         page.scores = _curves(figures, list(games.values()), SCORE)
         page.cells = _curves(figures, list(games.values()), CELLS)
         page.without_ends = [result.group.name for result in results if not result.ends]
@@ -86,7 +94,14 @@ def write_report(
         _pictures(figures, groups, page, trust=trust, warn=note)
         html = write_page(page, folder)
         write_atomically(folder / "index.html", lambda file: file.writelines([html.encode()]))
-    return ReportResult(folder / "index.html", sum(len(g.runs) for g in groups), len(games), figures.written, warnings)
+    count, environments = sum(len(group.runs) for group in groups), {run.env_id for run in trainings}
+    return ReportResult(
+        page=folder / "index.html",
+        runs=count + len(trainings),
+        games=len(games) + len(environments - {group.runs[0].env_id for group in groups}),
+        figures=figures.written,
+        warnings=warnings,
+    )
 
 
 @contextmanager
@@ -105,6 +120,15 @@ def _curves(figures: Figures, games: list[list[Group]], quantity: Quantity) -> l
             shown.append((f"{groups[0].title}: {quantity.axis} against frames", drawn))
     if len(shown) > 1:
         draw_all(figures, games, quantity, f"{quantity.name}-all")
+    return shown
+
+
+def _training_curves(figures: Figures, trainings: Sequence[TrainingRun]) -> list[tuple[str, Drawn]]:
+    shown = []
+    for env_id in dict.fromkeys(run.env_id for run in trainings):
+        runs = [run for run in trainings if run.env_id == env_id]
+        drawn = draw_trainings(figures, runs, f"training-{_slug(env_id)}")
+        shown.append((f"{env_id}: policy score from reset against steps and hours", drawn))
     return shown
 
 
@@ -214,12 +238,13 @@ def _card(run: Run, sheet: Drawn | None, reason: str, warn: Warn) -> RunCard:
     return RunCard(run.name, summary, facts, run.resume_command(), run.video(), sheet, reason)
 
 
-def _title(groups: Sequence[Group]) -> str:
-    titles = list(dict.fromkeys(group.title for group in groups))
-    return "Exploration of " + (", ".join(titles) if len(titles) <= 3 else f"{len(titles)} games")
+def _title(groups: Sequence[Group], trainings: Sequence[TrainingRun]) -> str:
+    titles = list(dict.fromkeys([group.title for group in groups] or [run.env_id for run in trainings]))
+    what = "Exploration of " if groups else "Training on "
+    return what + (", ".join(titles) if len(titles) <= 3 else f"{len(titles)} games")
 
 
-def _lead(groups: Sequence[Group]) -> str:
+def _lead(groups: Sequence[Group], trainings: Sequence[TrainingRun]) -> str:
     runs = [run for group in groups for run in group.runs]
     frames, hours = sum(run.frames for run in runs), sum(run.core_hours for run in runs)
     games = len({group.game for group in groups})
@@ -227,10 +252,19 @@ def _lead(groups: Sequence[Group]) -> str:
     def many(count: int, word: str) -> str:
         return f"{count} {word}{'' if count == 1 else 's'}"
 
-    return (
-        f"{many(len(runs), 'run')} of {many(games, 'environment')} in {many(len(groups), 'setting')}:"
-        f" {in_millions(frames)} million frames, {hours:.2g} core-hours."
-    )
+    said = []
+    if runs:
+        said.append(
+            f"{many(len(runs), 'run')} of {many(games, 'environment')} in {many(len(groups), 'setting')}:"
+            f" {in_millions(frames)} million frames, {hours:.2g} core-hours."
+        )
+    if trainings:
+        steps = sum(int(run.steps[-1]) for run in trainings)
+        trained = sum(float(run.hours[-1]) * run.ranks for run in trainings)
+        said.append(
+            f"{many(len(trainings), 'training')}: {in_millions(steps)} million agent steps, {trained:.2g} core-hours."
+        )
+    return " ".join(said)
 
 
 def _slug(name: str) -> str:

@@ -189,23 +189,17 @@ def _is_foreign(config: Path) -> bool:
         content = read_json(config)
     except InputError:
         return False
-    return not isinstance(content, dict) or content.get("format") != "goexplore-run"
+    return not isinstance(content, dict) or not str(content.get("format")).startswith("goexplore-")
 
 
 def read_runs(paths: Sequence[Path], *, warn: Warn) -> list[Run]:
-    """Reads runs; whatever cannot be read is named in a warning and left out.
-
-    Raises:
-        InputError: none could be read.
-    """
+    """Reads runs; whatever cannot be read is named in a warning and left out."""
     runs = []
     for path in paths:
         try:
             runs.append(read_run(path, warn=warn))
         except InputError as error:
             warn(f"{path} is left out: {error}")
-    if not runs:
-        raise InputError(f"none of {len(paths)} run folders can be reported on; the warnings say why")
     return runs
 
 

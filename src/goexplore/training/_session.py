@@ -26,7 +26,7 @@ from goexplore.training._run import TrainingRun
 CHECKPOINT_SECONDS = 120.0
 POLICY_SECONDS, MOST_POLICIES = 60.0, 50
 """Time between policies that are kept, which grows with the session, so that long ones do not fill the disk."""
-ITERATION = "session.iteration"
+ITERATION, SECONDS = "session.iteration", "session.seconds"
 TAGS = {
     "score": "charts/episodic_return",
     "first_life_score": "charts/first_life_return",
@@ -107,6 +107,7 @@ class Session:
         self._checkpoints = path / "checkpoints" / f"rank-{ranks.rank}"
         self._checkpoints.mkdir(parents=True, exist_ok=True)
         (path / "policies").mkdir(exist_ok=True)
+        self._seconds_before = 0.0
         self._load()
         self._started = self._saved_at = self._policy_at = time.monotonic()
         self._first_steps = self._training.steps
@@ -143,10 +144,15 @@ class Session:
             iterations=training.iteration,
             steps=training.steps,
             frames=training.steps * training.frames_per_step,
-            seconds=round(time.monotonic() - self._started, 2),
+            seconds=round(self._seconds, 2),
             stopped_by=stopped_by or "steps",
             last=last,
         )
+
+    @property
+    def _seconds(self) -> float:
+        """Of all sessions."""
+        return self._seconds_before + time.monotonic() - self._started
 
     def _spent(self, stop: StopRequest | None) -> str | None:
         if stop is not None and stop.requested:
@@ -163,7 +169,8 @@ class Session:
 
     def _save(self) -> None:
         iteration = self._training.iteration
-        write_checkpoint(self._checkpoints, iteration, {**self._training.save(), ITERATION: np.array(iteration)})
+        about = {ITERATION: np.array(iteration), SECONDS: np.array(self._seconds)}
+        write_checkpoint(self._checkpoints, iteration, {**self._training.save(), **about})
         if self._ranks.leads:
             self._save_policy()
         self._saved_at = time.monotonic()
@@ -189,6 +196,7 @@ class Session:
         if _iteration(newest) != min(theirs):
             raise InputError(f"a checkpoint in {self._checkpoints} is damaged, and the ranks have no other in common")
         self._training.restore(newest)
+        self._seconds_before = float(newest[SECONDS])
 
     def _report(self, progress: Progress, metrics: MetricsLog) -> None:
         training, elapsed = self._training, max(time.monotonic() - self._started, 1e-9)
@@ -209,7 +217,7 @@ class Session:
             iteration=training.iteration,
             frames=training.steps * training.frames_per_step,
             steps=training.steps,
-            seconds=round(elapsed, 3),
+            seconds=round(self._seconds, 3),
             steps_per_second=round(rate, 1),
             **progress.numbers,
         )

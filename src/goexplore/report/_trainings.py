@@ -1,0 +1,192 @@
+"""Trainings: scores from reset against steps and hours, and what tests came to.
+
+Policy scores stand here and search scores elsewhere; the two are never in one figure or table.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goexplore.errors import InputError
+from goexplore.report._runs import Warn
+from goexplore.report._statistics import thinned
+from goexplore.report._style import COLOURS, Drawn, Figures, drawing, spread_labels, thousands_separated
+from goexplore.runs import read_json
+
+KINDS = {"goexplore-robustification": "robustified", "goexplore-control": "plain PPO"}
+"""What config.json calls its format, and what people do."""
+COLUMNS = ("run", "steps", "hours", "score", "first_life_score", "way_to_the_start")
+PANEL = (3.3, 2.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """What `goexplore evaluate` found."""
+
+    policy: str
+    episodes: int
+    temperature: float
+    mean: float
+    interval: tuple[float, float]
+    median: float
+    first_life_mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRun:
+    """A training's folder, as far as a report needs it."""
+
+    path: Path
+    kind: str
+    env_id: str
+    seed: int
+    ranks: int
+    frames_per_step: int
+    steps: NDArray[np.int64]
+    hours: NDArray[np.float64]
+    score: NDArray[np.float64]
+    """Mean of the latest training episodes from reset; not a number before there are any."""
+    first_life_score: NDArray[np.float64]
+    done: NDArray[np.float64]
+    """Share of the way from the demonstrations' ends to their starts."""
+    tests: list[Test]
+
+    @property
+    def label(self) -> str:
+        """What is written beside its line."""
+        return f"{self.path.name}\n{self.kind}"
+
+
+def is_training(path: Path) -> bool:
+    """Whether a folder holds a training."""
+    try:
+        content = read_json(path / "config.json")
+    except InputError:
+        return False
+    return isinstance(content, dict) and content.get("format") in KINDS
+
+
+def read_trainings(paths: Sequence[Path], *, warn: Warn) -> list[TrainingRun]:
+    """Reads trainings; whatever cannot be read is named in a warning and left out."""
+    found = []
+    for path in paths:
+        try:
+            found.append(read_training(path))
+        except (InputError, KeyError, TypeError, ValueError) as error:
+            warn(f"{path} is left out: {error}")
+    return found
+
+
+def read_training(path: Path) -> TrainingRun:
+    """Reads one.
+
+    Raises:
+        InputError: it has no metrics yet.
+    """
+    config = read_json(path / "config.json")
+    lines: dict[int, dict[str, Any]] = {}
+    metrics = path / "metrics.jsonl"
+    for line in metrics.read_text().splitlines() if metrics.exists() else []:
+        try:
+            values = json.loads(line)
+        except ValueError:
+            continue  # half written
+        lines[int(values["iteration"])] = values  # a later line of an iteration holds
+    if not lines:
+        raise InputError("it has no metrics yet")
+    kept = [lines[iteration] for iteration in sorted(lines)]
+
+    def column(name: str) -> NDArray[np.float64]:
+        return np.array([math.nan if line.get(name) is None else line[name] for line in kept], np.float64)
+
+    return TrainingRun(
+        path=path,
+        kind=KINDS[config["format"]],
+        env_id=_env_id(path, config),
+        seed=int(config["seed"]),
+        ranks=int(config["ranks"]),
+        frames_per_step=round(kept[-1]["frames"] / max(1, kept[-1]["steps"])),
+        steps=np.array([line["steps"] for line in kept], np.int64),
+        hours=column("seconds") / 3600,
+        score=column("score"),
+        first_life_score=column("first_life_score"),
+        done=column("done"),
+        tests=_tests(path),
+    )
+
+
+def _env_id(path: Path, config: dict[str, Any]) -> str:
+    if "env" in config:
+        return str(config["env"]["id"])
+    policies = sorted(path.glob("policies/*.json"))
+    return str(read_json(policies[-1])["env"]["id"]) if policies else "unknown"
+
+
+def _tests(path: Path) -> list[Test]:
+    tests = []
+    for file in sorted(path.glob("evaluations/*.json")):
+        try:
+            saved = read_json(file)
+            tests.append(
+                Test(
+                    policy=Path(saved["policy"]).stem,
+                    episodes=int(saved["episodes"]),
+                    temperature=float(saved["temperature"]),
+                    mean=float(saved["mean"]),
+                    interval=(float(saved["interval"][0]), float(saved["interval"][1])),
+                    median=float(saved["median"]),
+                    first_life_mean=float(saved["first_life_mean"]),
+                )
+            )
+        except (InputError, KeyError, TypeError, ValueError):
+            continue
+    return tests
+
+
+def draw_trainings(figures: Figures, runs: Sequence[TrainingRun], name: str) -> Drawn:
+    """One environment's trainings: score against steps and against hours, and the way to the start."""
+    with_way = any(np.isfinite(run.done).any() for run in runs)
+    panels = 3 if with_way else 2
+    with drawing(PANEL[0] * panels, PANEL[1]) as figure:
+        drawn = figure.subplots(1, panels)
+        for place, run in enumerate(runs):
+            colour, at = COLOURS[place % len(COLOURS)], thinned(np.arange(len(run.steps)))
+            for panel, x in ((drawn[0], run.steps / 1e6), (drawn[1], run.hours)):
+                panel.plot(x[at], run.score[at], color=colour, linewidth=1.4)
+                panel.plot(x[at], run.first_life_score[at], ":", color=colour, linewidth=1.0)
+            if with_way:
+                drawn[2].plot(run.steps[at] / 1e6, 100 * run.done[at], color=colour, linewidth=1.4)
+        drawn[0].set(title=runs[0].env_id, xlabel="agent steps (millions)", ylabel="score from reset")
+        drawn[1].set(xlabel="hours", ylabel="score from reset")
+        if with_way:
+            drawn[2].set(xlabel="agent steps (millions)", ylabel="way to the start (%)", ylim=(0, 102))
+        for panel in drawn:
+            panel.set_xlim(left=0)
+            panel.locator_params(nbins=5)
+            thousands_separated(panel.yaxis)
+        figure.draw_without_rendering()
+        ends = [(_last(run.score), run.label, COLOURS[at % len(COLOURS)]) for at, run in enumerate(runs)]
+        spread_labels(drawn[1], [(end, label, colour) for end, label, colour in ends if math.isfinite(end)])
+        return figures.save(figure, name, columns=COLUMNS, rows=[row for run in runs for row in _rows(run)])
+
+
+def _last(values: NDArray[np.float64]) -> float:
+    known = values[np.isfinite(values)]
+    return float(known[-1]) if len(known) else math.nan
+
+
+def _rows(run: TrainingRun) -> list[tuple[Any, ...]]:
+    at = thinned(np.arange(len(run.steps)))
+    columns = (run.steps, run.hours, run.score, run.first_life_score, run.done)
+    return [
+        (run.path.name, *(None if math.isnan(value) else value for value in row))
+        for row in zip(*(column[at].tolist() for column in columns), strict=True)
+    ]
