@@ -181,3 +181,32 @@ def test_exploration_solves_the_maze_and_random_play_does_not(search):
             env.reset()
         best = max(best, env.step(action)[1])
     assert best < 10.0
+
+
+def test_some_rollouts_play_on_from_the_best_cells():
+    loop = make_loop(play_on_probability=0.5, play_on_steps=900, batch_size=200)
+    found = [Candidate(bytes([65 + score]), float(score), 1 + score, b"s") for score in range(30)]
+    loop.ask()
+    loop.tell([result(candidates=found, actions=[0] * 40), *[result() for _ in range(199)]])
+    tasks = loop.ask()
+    long = [task for task in tasks if task.steps == 900]
+    assert 70 < len(long) < 130
+    assert {task.score for task in long} == {27.0, 28.0, 29.0}, "one in ten of 31 cells"
+    assert {task.steps for task in tasks} == {100, 900}
+    assert [task.index for task in tasks] == list(range(200))
+    again = make_loop(play_on_probability=0.5, play_on_steps=900, batch_size=200)
+    again.restore(loop.save())
+    (restored,) = again.in_flight
+    assert [(task.row, task.steps) for task in restored] == [(task.row, task.steps) for task in tasks]
+    plain = make_loop(batch_size=200)
+    assert {task.steps for task in plain.ask()} == {100}
+
+
+def test_checkpoints_from_before_tasks_had_lengths_are_read():
+    loop = make_loop(explore_steps=70)
+    loop.ask()
+    saved = loop.save()
+    del saved["loop.pending_steps"]
+    again = make_loop(explore_steps=70)
+    again.restore(saved)
+    assert [task.steps for task in again.in_flight[0]] == [70, 70]

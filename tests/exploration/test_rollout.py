@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from goexplore.archive import START
 from goexplore.cells import CellFunction
-from goexplore.envs import ActionSpace
+from goexplore.envs import ActionSpace, env_spec, make_env
 from goexplore.errors import InputError
 from goexplore.exploration import RandomExplorer, Roller, Task
+from goexplore.exploration._explorers import make_explorer
 
 
 class Scripted:
@@ -45,7 +48,8 @@ def roller_for(search) -> Roller:
 
 def start_task(search, **changes) -> Task:
     fields = {"iteration": 0, "index": 0, "row": 0, "score": 0.0, "length": 0, "trajectory": START}
-    return Task(**fields | {"snapshot": search.archive.snapshots[0]} | changes)
+    more = {"snapshot": search.archive.snapshots[0], "steps": search.loop.config.explore_steps}
+    return Task(**fields | more | changes)
 
 
 def test_a_rollout_is_a_pure_function(search):
@@ -263,3 +267,14 @@ def test_a_replay_that_goes_elsewhere_is_noticed(search):
     one = search(Tires)
     with pytest.raises(InputError, match="not deterministic"):
         one.iterate(50)
+
+
+def test_mixed_rollouts_repeat_in_half_of_all_cases():
+    explorer, rng = make_explorer("mixed", repeat_probability=0.95), np.random.default_rng(0)
+    space = make_env(env_spec("ALE/Freeway-v5")).action_space
+    held = 0
+    for _ in range(200):
+        explorer.begin(rng, space, None, 60)
+        actions = [explorer.act(None) for _ in range(60)]
+        held += sum(one == other for one, other in pairwise(actions)) > 40
+    assert 80 < held < 120

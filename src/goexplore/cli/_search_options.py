@@ -23,13 +23,16 @@ class SearchOptions:
     """Cells selected in each iteration."""
     explore_steps: int | None = None
     """Agent steps explored from each selected cell."""
+    play_on_probability: float | None = None
+    """Probability that a rollout begins in a cell with a high score and goes on until the episode ends."""
     repeat_probability: float | None = None
     """Probability of repeating the previous action."""
     selector: str | None = None
     """How cells are selected: seen, inverse, uniform, rooms:BYTES, montezuma (with its domain cells), or
     package.module:name."""
     explorer: str | None = None
-    """How to act after a return: random, pure-random, or package.module:name."""
+    """How to act after a return: random (actions repeated), pure-random, mixed (half of the rollouts each), or
+    package.module:name."""
     reset_counters_on_improvement: bool | None = None
     """Zero a cell's counters whenever it is found or improved."""
     pipelined: bool | None = None

@@ -19,6 +19,12 @@ class ExplorationConfig:
     explore_steps: int = 100
     """Agent steps explored from each selected cell. Paper: 100 on Atari, 30 in robotics (Methods,
     "Exploration phase")."""
+    play_on_probability: float = 0.0
+    """Probability that a rollout begins in one of the tenth of cells with the highest scores and goes on until the
+    episode ends. Paper: 0. More brings ends of episodes and depth where points come all the time and a search is
+    short; it takes time from the search for new places."""
+    play_on_steps: int = 5_000
+    """Agent steps after which such a rollout stops all the same."""
     repeat_probability: float = 0.95
     """Probability of repeating the previous action. Paper: 0.95 on Atari, 0.90 in robotics. Higher goes
     further in one direction."""
@@ -28,8 +34,8 @@ class ExplorationConfig:
     (W_mont_domain, for its domain cells), "package.module:name", or a Selector. "inverse" and "rooms" go to what is
     new more eagerly, which pays at small budgets."""
     explorer: Any = "random"
-    """How to act after a return: "random" (with repetition), "pure-random" (without), "package.module:name", or
-    an Explorer."""
+    """How to act after a return: "random" (with repetition), "pure-random" (without), "mixed" (half of the rollouts
+    with, half without), "package.module:name", or an Explorer."""
     reset_counters_on_improvement: bool = False
     """Zero a cell's counters whenever it is found or improved. Paper: not mentioned; the authors' Atari
     scripts do so, which sends every improved cell back to full weight."""
@@ -45,5 +51,10 @@ class ExplorationConfig:
             raise InputError(f"batch_size {self.batch_size}: expected at least 1")
         if self.explore_steps < 1:
             raise InputError(f"explore_steps {self.explore_steps}: expected at least 1")
+        if not 0 <= self.play_on_probability <= 1 or self.play_on_steps < 1:
+            raise InputError(
+                f"play_on_probability {self.play_on_probability}, play_on_steps {self.play_on_steps}: expected 0 to 1,"
+                " and at least 1"
+            )
         if not 0 <= self.repeat_probability < 1:
             raise InputError(f"repeat_probability {self.repeat_probability}: expected at least 0 and less than 1")

@@ -10,6 +10,9 @@ from goexplore.envs import ActionSpace
 from goexplore.errors import InputError
 from goexplore.plugins import load_object, made
 
+MIXED_SHARE = 0.5
+"""Rollouts of `mixed` in which actions are repeated."""
+
 
 class Explorer(Protocol):
     """Chooses actions after the return. All randomness comes from the generator it is given.
@@ -42,7 +45,10 @@ class RandomExplorer:
 
     def begin(self, rng: np.random.Generator, action_space: ActionSpace, observation: Any, steps: int) -> None:
         """Draws the whole rollout at once; the action that led to the cell is not continued."""
-        actions = action_space.sample_repeating(rng, steps, self._repeat_probability)
+        self._draw(rng, action_space, steps, self._repeat_probability)
+
+    def _draw(self, rng: np.random.Generator, action_space: ActionSpace, steps: int, repeat_probability: float) -> None:
+        actions = action_space.sample_repeating(rng, steps, repeat_probability)
         scalars = action_space.discrete and action_space.shape == ()
         self._actions = (actions.tolist() if scalars else list(actions))[::-1]
 
@@ -51,14 +57,29 @@ class RandomExplorer:
         return self._actions.pop()
 
 
+class MixedExplorer(RandomExplorer):
+    """Rollouts with repeated actions, and as many without.
+
+    Holding an action goes far; changing it all the time is what scores in games of reaction.
+    """
+
+    def begin(self, rng: np.random.Generator, action_space: ActionSpace, observation: Any, steps: int) -> None:
+        """Draws which kind of rollout it is, then the whole rollout."""
+        self._draw(rng, action_space, steps, self._repeat_probability if rng.random() < MIXED_SHARE else 0.0)
+
+
 def make_explorer(explorer: str | Explorer, *, repeat_probability: float) -> Explorer:
-    """Returns the explorer of that name ("random", "pure-random", `package.module:name`), or the object."""
+    """Returns the explorer of that name ("random", "pure-random", "mixed", `package.module:name`), or the object."""
     if not isinstance(explorer, str):
         return cast(Explorer, made(explorer))
     if explorer == "random":
         return RandomExplorer(repeat_probability)
     if explorer == "pure-random":
         return RandomExplorer(0.0)
+    if explorer == "mixed":
+        return MixedExplorer(repeat_probability)
     if ":" not in explorer:
-        raise InputError(f"explorer {explorer!r}: expected random, pure-random or package.module:name of your own")
+        raise InputError(
+            f"explorer {explorer!r}: expected random, pure-random, mixed or package.module:name of your own"
+        )
     return cast(Explorer, made(load_object(explorer, what="explorer")))

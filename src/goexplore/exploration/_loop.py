@@ -38,6 +38,8 @@ from goexplore.exploration._config import ExplorationConfig
 from goexplore.exploration._tasks import RolloutResult, Task, Update
 
 FITTING_STREAM = 1 << 31
+BEST_PARTS = 10
+"""One in so many cells counts as one of the best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +123,22 @@ class ExplorationLoop:
         weights = np.asarray(self._selector.weights(self.archive), np.float64)
         if weights.shape != (len(self.archive),):
             raise InputError(f"the selector returned weights of shape {weights.shape}; expected ({len(self.archive)},)")
-        rows = draw(weights, np.random.default_rng(seed), self.config.batch_size).tolist()
+        rng = np.random.default_rng(seed)
+        rows = draw(weights, rng, self.config.batch_size).tolist()
         tasks = [self._task(index, row) for index, row in enumerate(rows)]
+        if self.config.play_on_probability:
+            self._let_some_play_on(tasks, rng)
         self._asked += 1
         self._pending.append(tasks)
         return tasks
+
+    def _let_some_play_on(self, tasks: list[Task], rng: np.random.Generator) -> None:
+        scores = self.archive.table["score"]
+        # Among equal scores the newest first: there is no better hint which of them leads on.
+        highest = np.lexsort((np.arange(len(scores)), scores))[-max(1, len(scores) // BEST_PARTS) :]
+        for index in np.flatnonzero(rng.random(len(tasks)) < self.config.play_on_probability).tolist():
+            tasks[index] = self._task(index, int(rng.choice(highest)))
+            tasks[index].steps = self.config.play_on_steps
 
     def tell(self, results: Sequence[RolloutResult]) -> BatchSummary:
         """Merges the results of the oldest batch asked for, in task order."""
@@ -184,6 +197,7 @@ class ExplorationLoop:
                 length=int(table["length"][row]),
                 trajectory=self.archive.trajectory(row),
                 snapshot=self.archive.snapshots[row],
+                steps=self.config.explore_steps,
             )
         )
 
@@ -241,6 +255,7 @@ class ExplorationLoop:
                 [(t.iteration, t.index, t.row, t.length, *t.trajectory) for t in pending], np.int64
             ).reshape(-1, 6),
             "loop.pending_scores": np.array([task.score for task in pending], np.float64),
+            "loop.pending_steps": np.array([task.steps for task in pending], np.int64),
             **join_bytes("loop.pending_snapshots", snapshots),
             **({} if self.adaptation is None else self.adaptation.save()),
         }
@@ -250,15 +265,17 @@ class ExplorationLoop:
         self.archive.restore(saved, with_snapshots=with_snapshots)
         self.iteration, self.steps, self.return_steps, self._asked, batches = saved["loop.counters"].tolist()
         tasks = []
-        for numbers, score, snapshot in zip(
+        usual = np.full(len(saved["loop.pending"]), self.config.explore_steps)  # of runs from before tasks had lengths
+        for numbers, score, steps, snapshot in zip(
             saved["loop.pending"].tolist(),
             saved["loop.pending_scores"].tolist(),
+            saved.get("loop.pending_steps", usual).tolist(),
             split_bytes("loop.pending_snapshots", saved),
             strict=True,
         ):
             iteration, index, row, length, chunk, offset = numbers
             trajectory, usable = Trajectory(chunk, offset), snapshot if with_snapshots and snapshot else None
-            task = Task(iteration, index, row, score, length, trajectory, usable)
+            task = Task(iteration, index, row, score, length, trajectory, usable, steps)
             tasks.append(self._with_return(task))
         if self.adaptation is not None:
             self.adaptation.restore(saved, self.archive.representation)

@@ -50,7 +50,7 @@ class Roller:
             spec.config.explorer, repeat_probability=spec.config.repeat_probability
         )
         self._codec = SnapshotCodec(spec.snapshot_reference)
-        self._explore_steps, self._seed = spec.config.explore_steps, spec.seed
+        self._seed = spec.seed
         self._known = KnownCells()
         self._adaptive = self._cells if isinstance(self._cells, AdaptiveCells) else None
         self._frames = FrameCodec(spec.frame_reference) if spec.frame_reference is not None else None
@@ -67,14 +67,14 @@ class Roller:
         env, cells, explorer, known = self._env, self._cells, self._explorer, self._known
         observation = self._return_to(task)
         start_snapshot = self._snapshot() if task.snapshot is None and task.length else None
-        explorer.begin(task.rng(self._seed), env.action_space, observation, self._explore_steps)
+        explorer.begin(task.rng(self._seed), env.action_space, observation, task.steps)
         space = env.action_space
         score, step, end = task.score, 0, None
         actions: list[Any] = []
         visits: dict[bytes, _Visit] = {}
         sampled: list[bytes] = []
         sample_at = self._sample_at(task)
-        while step < self._explore_steps:
+        while step < task.steps:
             action = space.row(explorer.act(observation))
             observation, reward, terminated, truncated, _ = env.step(action)
             step += 1
@@ -131,7 +131,7 @@ class Roller:
         """The steps whose frames go into the sample."""
         if self._adaptive is None:
             return NONE
-        drawn = task.sampling_rng(self._seed).random(self._explore_steps) < self._sample_probability
+        drawn = task.sampling_rng(self._seed).random(task.steps) < self._sample_probability
         return frozenset((np.flatnonzero(drawn) + 1).tolist())
 
     def _reduced(

@@ -27,6 +27,8 @@ class Task:
     trajectory: Trajectory
     snapshot: bytes | None
     """Encoded snapshot, or None: then `actions` lead there from reset."""
+    steps: int
+    """Agent steps to explore at most."""
     actions: NDArray[Any] | None = None
     """Actions from reset, where there is no snapshot."""
 
