@@ -40,4 +40,5 @@ def test_learn_measures_itself_beside_others():
 
     result = bench_learn("ALE/Freeway-v5", rounds=1, seconds=0.0, ranks=1, environments=2)
     assert result.steps_per_second > 0
-    assert result.ratio_to_faster <= result.ratio_to_single_file
+    assert result.ratio_to_fastest_baseline <= result.ratio_to_single_file
+    assert result.threads["ours"] == 1

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from goexplore.errors import InputError  # noqa: E402
 from goexplore.evaluation import best_policy, evaluate, evaluate_replay  # noqa: E402
-from goexplore.evaluation._policy import play_episodes  # noqa: E402
+from goexplore.evaluation._policy import Conditions, play_episodes  # noqa: E402
 from goexplore.evaluation._replay import play_replays  # noqa: E402
 from goexplore.learn import ActorCritic, NetworkConfig, Spaces  # noqa: E402
 from goexplore.play import AtariView, PlainView  # noqa: E402
@@ -58,10 +58,12 @@ def test_a_perfect_policy_scores_one(saved):
 
 def test_a_doubting_one_scores_what_probability_says(saved):
     """With probability 0.7 for each of six steps, the first attempt succeeds in 0.7^6 of all episodes."""
-    found = play_episodes(range(600), str(saved / "policies" / "iteration-000001.safetensors"), 0, 1.0, True)
+    found = play_episodes(
+        range(600), Conditions(str(saved / "policies" / "iteration-000001.safetensors"), 0, 1.0, True)
+    )
     quick = np.mean([each.score == 1 and each.steps == LENGTH for each in found])
     assert quick == pytest.approx(0.7**6, abs=0.05)
-    sure = play_episodes(range(50), str(saved / "policies" / "iteration-000001.safetensors"), 0, 0.0, True)
+    sure = play_episodes(range(50), Conditions(str(saved / "policies" / "iteration-000001.safetensors"), 0, 0.0, True))
     assert all(each.score == 1 and each.steps == LENGTH for each in sure), "the likeliest action is the right one"
 
 
@@ -99,10 +101,10 @@ def test_atari_episodes_begin_with_no_ops_and_lose_lives(tmp_path):
     torch.manual_seed(0)
     network = ActorCritic(NetworkConfig(convolutions=((4, 4, 4),), hidden=(8,), memory=4), spaces)
     Policy(network, EnvSpec("ALE/MontezumaRevenge-v5"), view).save(tmp_path / "policy")
-    found = play_episodes(range(6), str(tmp_path / "policy.safetensors"), 0, 1.0, False)
+    found = play_episodes(range(6), Conditions(str(tmp_path / "policy.safetensors"), 0, 1.0, False))
     assert len({each.steps for each in found}) > 1, "no-ops and sticky actions make episodes differ"
     assert all(each.first_life_score <= each.score for each in found)
-    again = play_episodes([2, 5], str(tmp_path / "policy.safetensors"), 0, 1.0, False)
+    again = play_episodes([2, 5], Conditions(str(tmp_path / "policy.safetensors"), 0, 1.0, False))
     assert again == [found[2], found[5]]
 
 
@@ -121,7 +123,7 @@ def test_a_median_episode_is_filmed_and_every_step_is_four_frames(tmp_path):
     assert result.video == str(tmp_path / "median.mp4")
     frames, _ = imageio.count_frames_and_secs(result.video)
     assert frames == pytest.approx(result.mean_steps, abs=9)
-    game = _Game(policy, 0, 0, None)
+    game = _Game(policy, 0, Conditions(""))
     before = game.play._emulator.ale.getEpisodeFrameNumber()
     for _ in range(25):
         game.step(1)
@@ -139,3 +141,12 @@ def test_blind_replay_is_perfect_without_noise_and_fails_as_probability_says_wit
     found = play_replays(range(800), str(tmp_path), PlainView(random_actions=0.2), 0, True)
     share = np.mean([each.score for each in found])
     assert share == pytest.approx((1 - 0.2 * 0.75) ** LENGTH, abs=0.05)
+
+
+def test_episodes_may_end_at_a_score_or_after_some_steps(saved):
+    path = saved / "policies" / "iteration-000003.safetensors"
+    short = evaluate(path, episodes=6, workers=1, trust=True, max_steps=4)
+    assert short.mean_steps == 4
+    assert short.max_steps == 4
+    at_once = evaluate(path, episodes=3, workers=1, trust=True, until_score=0)
+    assert at_once.mean_steps == 1

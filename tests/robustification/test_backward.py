@@ -149,6 +149,39 @@ def test_a_match_goes_on_for_the_extra_frames_and_is_then_cut():
     assert len(set(lengths)) > 3
 
 
+def test_a_match_may_be_an_end_along_a_demonstration_and_from_reset():
+    env = EnvSpec("tests.robustification.test_backward:Scores")
+    demonstration = Demonstration(env, np.zeros(20, np.uint8), np.eye(20)[5], False, "", 1)
+    play = make_play(env, PlainView(), np.random.default_rng(0))
+    config = BackwardConfig(window_frames=20, allowed_lag_frames=5, match_ends=True)
+    made, _, _ = actor(config, odds=1.0, route=Route(demonstration, play), play=play)
+    rewarded = 0
+    while len(made.over) < 200:
+        before = len(made.over)
+        reward, end, cut = made.step(0)
+        assert not cut
+        assert end == (len(made.over) > before)
+        rewarded += bool(reward)
+    assert {episode.demonstration for episode in made.over} == {VIRTUAL, 0}
+    for episode in made.over:
+        assert episode.steps == max(1, 6 - episode.start), "not a step after the match"
+    assert rewarded == sum(episode.start <= 5 for episode in made.over)
+
+
+def test_an_episode_from_reset_is_cut_when_nothing_happens_for_long():
+    """Two rewards 40 steps apart: a wait as long as the demonstration's own is allowed, twice as long is not."""
+    env = EnvSpec("tests.robustification.test_backward:Scores", {"at": 40})
+    demonstration = Demonstration(env, np.zeros(60, np.uint8), np.eye(60)[40], False, "", 1)
+    play = make_play(env, PlainView(), np.random.default_rng(0))
+    config = BackwardConfig(allowed_lag_frames=5, virtual_cut_frames=10)
+    made, _, _ = actor(config, odds=1e9, route=Route(demonstration, play), play=play)
+    while not made.over:
+        _, end, cut = made.step(0)
+        assert not end
+    assert cut
+    assert made.over[0].steps == 41 + 41 + 5, "the longest wait is 41 steps, then the lag"
+
+
 def test_success_counts_whatever_ends_the_episode():
     """Dying after the score was matched is still a success."""
     env = EnvSpec("tests.robustification.test_backward:Scores", {"dies_after": 9})
@@ -265,7 +298,7 @@ def test_imitators_show_the_demonstration_and_what_it_achieves():
     from_start = steps = 0
     began_at_start = made._step == 0
     for _ in range(6000):
-        at = int(np.argmax(made.play.observation))
+        at = int(np.argmax(made.observation))
         assert made.action == route.actions[at]
         assert made.achieved == pytest.approx(2.0 * 0.9 ** (49 - at), rel=1e-5)
         steps += 1
@@ -274,6 +307,24 @@ def test_imitators_show_the_demonstration_and_what_it_achieves():
             began_at_start = made._step == 0
             assert made.first
     assert from_start / steps == pytest.approx(0.3, abs=0.06)
+
+
+def test_imitated_steps_may_be_drawn_one_by_one():
+    play = chain_play()
+    route = Route(chain_demonstration(), play)
+    curriculum = Curriculum([50], window=10, threshold=0.2)
+    curriculum.latest[0] = 30
+    config = BackwardConfig(imitation_frames=8, imitation_from_start=0.3, imitate_shuffled=True)
+    made = Imitator(play, [route], [route.returns(0.9, 2.0)], curriculum, config, np.random.default_rng(0))
+    drawn = []
+    for _ in range(4000):
+        at = int(np.argmax(made.observation))
+        assert made.action == route.actions[at]
+        drawn.append(at)
+        assert made.step()
+    early = np.mean(np.array(drawn) < 13)
+    assert early == pytest.approx(0.3 * 13 / 38, abs=0.03)
+    assert max(drawn) == 37
 
 
 @pytest.mark.parametrize("odds", [0.1, 1.0])

@@ -104,3 +104,19 @@ def test_saving_and_restoring():
     played(other, 0.7, second)
     assert curriculum.latest == other.latest
     np.testing.assert_array_equal(curriculum.success[0], other.success[0])
+
+
+def test_a_window_waits_for_enough_episodes_and_others_do_not():
+    curriculum = Curriculum([40, 40], window=8, threshold=0.2)
+    won = [Episode(0, start, True, 5, 1.0, 1.0) for start in range(32, 40)]
+    curriculum.count([*won, Episode(1, 39, True, 5, 1.0, 1.0)])
+    assert curriculum.move(episodes=8)
+    assert curriculum.latest[0] < 39
+    assert curriculum.latest[1] == 39
+    assert not curriculum.move(episodes=8), "counted anew after each move"
+    again = Curriculum([40, 40], window=8, threshold=0.2)
+    again.restore(curriculum.save())
+    curriculum.count(won[:7])
+    again.count(won[:7])
+    assert not again.move(episodes=8)
+    assert curriculum.latest == again.latest

@@ -6,6 +6,7 @@ and minibatches, and a network of the same layers. Each lives in processes of it
 
 from __future__ import annotations
 
+import importlib.util
 import multiprocessing
 import os
 import time
@@ -18,9 +19,11 @@ from goexplore.bench._compare import compare
 from goexplore.control import ControlConfig, ControlTraining, control_preset
 from goexplore.envs import EnvSpec, atari_game_of
 from goexplore.errors import GoExploreError, InputError
+from goexplore.executors import available_cores
 from goexplore.learn import Ranks, default_ranks, launch
 from goexplore.play import AtariView
 
+SINGLE_FILE, SB3 = "single-file PPO", "sb3-contrib"
 MEMORY = 128
 """Units of the recurrent layer, here in all programs."""
 
@@ -45,7 +48,9 @@ class LearnBenchmark:
     """RecurrentPPO of sb3-contrib; None if it is not installed. Its memory is an LSTM, a third more work than a GRU."""
     ratio_to_sb3: float | None
     ratio_to_sb3_interval: tuple[float, float] | None
-    ratio_to_faster: float
+    ratio_to_fastest_baseline: float
+    threads: dict[str, int]
+    """Threads with which each of the others was faster, one or one for each core; ours has one in each rank."""
 
 
 def bench_learn(
@@ -62,7 +67,7 @@ def bench_learn(
     Args:
         env_id: an Atari game.
         rounds: times each measurement is taken.
-        seconds: length of one measurement; whole iterations are counted.
+        seconds: length of one measurement, at most 120; whole iterations are counted.
         ranks: processes that ours trains with; None takes one for each core.
         environments: how many are played at a time.
         say: told how it goes.
@@ -72,28 +77,36 @@ def bench_learn(
     """
     if atari_game_of(env_id) is None:
         raise InputError(f"{env_id}: bench learn compares on Atari games")
+    if not 0 <= seconds <= 120:  # the others wait meanwhile, and not for ever
+        raise InputError(f"seconds {seconds:g}: expected at most 120")
     preset = control_preset("laptop", env_id)
     config = replace(preset, network=replace(preset.network, memory=MEMORY), actors=environments)
     used = ranks or default_ranks()
-    ours = _Trainee("ours", _ours, (env_id, config, used))
-    rivals = {"single-file PPO": _Trainee("single-file PPO", _single_file, (env_id, config))}
-    try:
-        import sb3_contrib  # noqa: F401
-    except ImportError:
+    programs: dict[str, tuple[Callable[..., None], tuple[Any, ...]]] = {
+        "ours": (_ours, (env_id, config, used)),
+        SINGLE_FILE: (_single_file, (env_id, config)),
+    }
+    if importlib.util.find_spec("sb3_contrib") is None:
         say("sb3-contrib is not installed, and left out")
     else:
-        rivals["sb3-contrib"] = _Trainee("sb3-contrib", _sb3, (env_id, config))
+        programs[SB3] = (_sb3, (env_id, config))
+    trainees: dict[str, _Trainee] = {}
     try:
-        for trainee in (ours, *rivals.values()):
-            trainee.steps_per_second(0.0)  # one iteration to warm up
+        threads = {}
+        for name, (work, arguments) in programs.items():
+            trainees[name] = _Trainee(name, work, arguments)
+            threads[name] = trainees[name].ready()
+            trainees[name].steps_per_second(0.0)  # one iteration to warm up
+        ours = trainees["ours"]
         found = {
             name: compare((name, rival), ("ours", ours), rounds=rounds, seconds=seconds, say=say)
-            for name, rival in rivals.items()
+            for name, rival in trainees.items()
+            if rival is not ours
         }
     finally:
-        for trainee in (ours, *rivals.values()):
+        for trainee in trainees.values():
             trainee.close()
-    single, sb3 = found["single-file PPO"], found.get("sb3-contrib")
+    single, sb3 = found[SINGLE_FILE], found.get(SB3)
     return LearnBenchmark(
         env=env_id,
         environments=environments,
@@ -108,7 +121,8 @@ def bench_learn(
         sb3_steps_per_second=sb3.baseline_rate if sb3 else None,
         ratio_to_sb3=sb3.ratio if sb3 else None,
         ratio_to_sb3_interval=sb3.interval if sb3 else None,
-        ratio_to_faster=min(each.ratio for each in found.values()),
+        ratio_to_fastest_baseline=min(each.ratio for each in found.values()),
+        threads=threads,
     )
 
 
@@ -123,14 +137,21 @@ class _Trainee:
         self._process.start()
         theirs.close()
 
+    def ready(self) -> int:
+        """Waits until it is set up; returns the threads it computes with."""
+        return int(self._answer())
+
     def steps_per_second(self, seconds: float) -> float:
         """Lets it train for some seconds, at least one iteration."""
+        self._connection.send(seconds)
+        return self._answer()
+
+    def _answer(self) -> float:
         try:
-            self._connection.send(seconds)
-            rate: float = self._connection.recv()
+            answer: float = self._connection.recv()
         except (EOFError, OSError) as error:
             raise GoExploreError(f"{self._name} has ended; its own message is above") from error
-        return rate
+        return answer
 
     def close(self) -> None:
         """Ends it."""
@@ -155,22 +176,40 @@ class _Orders:
         return seconds
 
     @classmethod
-    def answer(cls, rate: float) -> None:
-        """How fast it was."""
-        cls.connection.send(rate)
+    def answer(cls, number: float) -> None:
+        """How fast it was, or with how many threads it is ready."""
+        cls.connection.send(number)
 
 
 def _begin(work: Callable[..., None], connection: Connection, arguments: tuple[Any, ...]) -> None:
     _Orders.connection = connection
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # all of them compute on the same processors
     work(*arguments)
 
 
 def _serve(iterate: Callable[[], int]) -> None:
+    _Orders.answer(_better_threads(iterate))
     while (seconds := _Orders.next()) is not None:
         begin, steps = time.perf_counter(), 0
         while not steps or time.perf_counter() - begin < seconds:
             steps += iterate()
         _Orders.answer(steps / (time.perf_counter() - begin))
+
+
+def _better_threads(iterate: Callable[[], int]) -> int:
+    """Sets the number of threads with which an iteration is faster: one, or one for each core."""
+    import torch
+
+    took = {}
+    for threads in {1, available_cores()}:
+        torch.set_num_threads(threads)
+        iterate()
+        begin = time.perf_counter()
+        iterate()
+        took[threads] = time.perf_counter() - begin
+    best = min(took, key=lambda threads: took[threads])
+    torch.set_num_threads(best)
+    return best
 
 
 def _ours(env_id: str, config: ControlConfig, ranks: int) -> None:
@@ -179,6 +218,8 @@ def _ours(env_id: str, config: ControlConfig, ranks: int) -> None:
 
 def _our_rank(ranks: Ranks, env_id: str, config: ControlConfig) -> None:
     training = ControlTraining(EnvSpec(env_id), config, seed=0, ranks=ranks)
+    if ranks.leads:
+        _Orders.answer(1)
     while (seconds := ranks.agree(_Orders.next() if ranks.leads else None)) is not None:
         begin, steps, going = time.perf_counter(), training.steps, True
         while going:
@@ -215,7 +256,6 @@ def _single_file(env_id: str, config: ControlConfig) -> None:
 
 
 def _sb3(env_id: str, config: ControlConfig) -> None:
-    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
     import torch
     from sb3_contrib import RecurrentPPO
     from stable_baselines3.common.torch_layers import BaseFeaturesExtractor

@@ -309,6 +309,10 @@ class Evaluate:
     """1 plays as trained, the paper's code tests Atari at 0.5, 0 takes the likeliest action."""
     at_least: tuple[float, ...] = ()
     """Scores of which to say how many episodes reach them."""
+    until_score: float | None = None
+    """End an episode that has reached this score. Default, as in the paper: play on."""
+    max_steps: int | None = None
+    """End an episode after so many agent steps. Default: at the frame limit."""
     video: Path | None = None
     """Film an episode with the median score: an .mp4 or .gif."""
     blind: bool = False
@@ -346,7 +350,8 @@ class Evaluate:
             else:
                 settings["temperature"] = self.temperature
                 chosen = best_policy(self.policy, say=warn, **settings) if self.select else self.policy
-                result = evaluate(chosen, temperature=self.temperature, video=self.video, **common)
+                limits: dict[str, Any] = {"until_score": self.until_score, "max_steps": self.max_steps}
+                result = evaluate(chosen, temperature=self.temperature, video=self.video, **limits, **common)
         shown = dataclasses.asdict(result)
         if not self.blind and self.policy.is_dir():
             name = f"{Path(result.policy).stem}-{result.episodes}-seed-{self.seed}-temperature-{result.temperature:g}"

@@ -107,6 +107,7 @@ def control(
         ranks=ranks or default_ranks(),
         workers=default_workers() if workers is None else workers,
         steps=chosen.steps if steps is None else steps,
+        trust=":" in spec.id,
     )
     came_to = begin(Path(out), run, Limits(minutes, checkpoint_seconds), progress=progress)
     return _result(Path(out), run, came_to)

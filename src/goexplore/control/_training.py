@@ -96,6 +96,11 @@ class ControlTraining:
         }
         return Policy(self._agent.network, self._spec, self._config.view, about=about)
 
+    def close(self) -> None:
+        """Ends the processes that step games, if there are any."""
+        if isinstance(self._environments, WorkerEnvironments):
+            self._environments.close()
+
     def save(self) -> dict[str, NDArray[Any]]:
         """This rank's whole state, as arrays."""
         values = {

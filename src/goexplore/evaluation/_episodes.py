@@ -59,6 +59,10 @@ class Evaluation:
     first_life_scores: tuple[float, ...]
     video: str | None = None
     """Of an episode with the median score."""
+    until_score: float | None = None
+    """Score at which episodes were ended; None, as in the paper, if they were not."""
+    max_steps: int | None = None
+    """Agent steps after which episodes were ended; None: at the frame limit."""
 
 
 def check_counts(episodes: int, workers: int | None) -> None:
@@ -98,6 +102,8 @@ def summary(
     frames_per_step: int,
     seconds: float,
     video: str | None = None,
+    until_score: float | None = None,
+    max_steps: int | None = None,
 ) -> Evaluation:
     """What episodes come to."""
     scores = np.array([each.score for each in found])
@@ -121,6 +127,8 @@ def summary(
         scores=tuple(scores.tolist()),
         first_life_scores=tuple(first.tolist()),
         video=video,
+        until_score=until_score,
+        max_steps=max_steps,
     )
 
 

@@ -36,6 +36,8 @@ def evaluate(
     at_least: Sequence[float] = (),
     workers: int | None = None,
     trust: bool = False,
+    until_score: float | None = None,
+    max_steps: int | None = None,
     video: str | os.PathLike[str] | None = None,
     on_episode: Callable[[int, float], None] = lambda done, mean: None,
 ) -> Evaluation:
@@ -49,6 +51,8 @@ def evaluate(
         at_least: scores of which to say how many episodes reach them.
         workers: processes; None takes one for each core.
         trust: import the environment that the policy names.
+        until_score: end an episode that has reached this score. None, as in the paper: play on.
+        max_steps: end an episode after so many agent steps. None: at the frame limit of the policy's view.
         video: film an episode with the median score: an .mp4 or .gif.
         on_episode: told the episodes done and their mean score.
 
@@ -63,18 +67,15 @@ def evaluate(
     policy = find_policy(policy)  # once: a run that is still training writes newer ones
     loaded = Policy.load(policy, trust=trust)
     frames_per_step = loaded.make_play().frames_per_step
+    conditions = Conditions(str(policy), seed, temperature, trust, until_score, max_steps)
     started = time.monotonic()
     found, pieces = side_by_side(
-        play_episodes,
-        (str(policy), seed, temperature, trust),
-        episodes=episodes,
-        workers=workers,
-        on_episode=on_episode,
+        play_episodes, (conditions,), episodes=episodes, workers=workers, on_episode=on_episode
     )
     if video is not None:
         median = sorted(found, key=lambda each: (each.score, each.steps))[(episodes - 1) // 2]
         piece = next(piece for piece in pieces if median.number in piece)
-        _film(Path(video), policy, piece, median, seed, temperature, trust)
+        _film(Path(video), conditions, piece, median)
     return summary(
         found,
         policy=str(policy),
@@ -84,6 +85,8 @@ def evaluate(
         frames_per_step=frames_per_step,
         seconds=time.monotonic() - started,
         video=None if video is None else str(video),
+        until_score=until_score,
+        max_steps=max_steps,
     )
 
 
@@ -114,6 +117,17 @@ def best_policy(
     return max(scored)[2]
 
 
+class Conditions(NamedTuple):
+    """Under which episodes are played."""
+
+    policy: str
+    seed: int = 0
+    temperature: float = 1.0
+    trust: bool = False
+    until_score: float | None = None
+    max_steps: int | None = None
+
+
 class Watch(NamedTuple):
     """Somebody who looks at one episode."""
 
@@ -122,21 +136,19 @@ class Watch(NamedTuple):
     """Told the game, the score and the steps."""
 
 
-def _film(
-    path: Path, policy: Path, piece: Sequence[int], episode: EpisodeScore, seed: int, temperature: float, trust: bool
-) -> None:
+def _film(path: Path, conditions: Conditions, piece: Sequence[int], episode: EpisodeScore) -> None:
     """Plays an episode again, beside the same others as before: sums in another order may turn a choice."""
     from goexplore.play import AtariPlay
     from goexplore.policies import Policy
 
-    play = Policy.load(policy, trust=trust).make_play()
+    play = Policy.load(conditions.policy, trust=conditions.trust).make_play()
     steps_per_second = ATARI_FPS / play.frames_per_step if isinstance(play, AtariPlay) else OTHER_STEPS_PER_SECOND
     with video_writer(path, fps=steps_per_second) as add:
 
         def film(play: Play, score: float, steps: int) -> None:
             add(play.render(), f"policy score {number(score)} · step {steps:,}")
 
-        again = play_episodes(piece, str(policy), seed, temperature, trust, Watch(episode.number, film))
+        again = play_episodes(piece, conditions, Watch(episode.number, film))
         if episode not in again:
             raise GoExploreError(f"episode {episode.number} is not what it was when it is played again; no video")
 
@@ -146,17 +158,15 @@ def _training_score(file: Path) -> float:
     return -np.inf if score is None else float(score)
 
 
-def play_episodes(
-    numbers: Sequence[int], policy: str, seed: int, temperature: float, trust: bool, watch: Watch | None = None
-) -> list[EpisodeScore]:
+def play_episodes(numbers: Sequence[int], conditions: Conditions, watch: Watch | None = None) -> list[EpisodeScore]:
     """Plays some episodes side by side, each with the randomness of its number; `watch` looks at one of them."""
     import torch
 
     from goexplore.policies import Policy
 
     torch.set_num_threads(1)
-    loaded = Policy.load(policy, trust=trust)
-    games = [_Game(loaded, number, seed, watch) for number in numbers]
+    temperature, loaded = conditions.temperature, Policy.load(conditions.policy, trust=conditions.trust)
+    games = [_Game(loaded, number, conditions, watch) for number in numbers]
     state = loaded.network.initial_state(len(games))
     playing = list(range(len(games)))
     with torch.no_grad():
@@ -191,10 +201,11 @@ def _drawn(policy: Any, row: int, game: _Game) -> Any:
 class _Game:
     """One episode of a policy."""
 
-    def __init__(self, policy: Any, number: int, seed: int, watch: Watch | None) -> None:
+    def __init__(self, policy: Any, number: int, conditions: Conditions, watch: Watch | None = None) -> None:
         import torch
 
-        noise, choices = np.random.SeedSequence(seed, spawn_key=(number,)).spawn(2)
+        noise, choices = np.random.SeedSequence(conditions.seed, spawn_key=(number,)).spawn(2)
+        self._conditions = conditions
         self._on_step = watch.on_step if watch is not None and watch.number == number else None
         self.number, self.play = number, policy.make_play(seed=noise, render=self._on_step is not None)
         self.choices = torch.Generator().manual_seed(int(choices.generate_state(1, np.uint64)[0] >> 1))
@@ -211,7 +222,9 @@ class _Game:
             self._first_life_score = self._score
         if self._on_step is not None:
             self._on_step(self.play, self._score, self.steps)
-        return bool(over)
+        until, most = self._conditions.until_score, self._conditions.max_steps
+        enough = (until is not None and self._score >= until) or (most is not None and self.steps >= most)
+        return bool(over) or enough
 
     def result(self) -> EpisodeScore:
         first = self._score if self._first_life_score is None else self._first_life_score

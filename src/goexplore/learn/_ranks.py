@@ -109,14 +109,15 @@ def launch(work: Callable[..., Any], arguments: tuple[Any, ...] = (), *, ranks: 
             _await(folder, others.processes)
             _meet(folder, 0, size)
             result = _work(work, 0, size, arguments)
-            others.join()
+            while not others.join():  # returns False for each that has ended while others work
+                pass
             return result
         except Exception as error:
             raise _reason(folder, others) or error from error
         finally:
             for process in others.processes:
                 if process.is_alive():
-                    process.terminate()
+                    process.kill()  # they ignore the politer signals, which reach whole groups of processes
 
 
 def torchrun_rank() -> int | None:
@@ -172,7 +173,8 @@ def _reason(folder: str, others: Any) -> Exception | None:
 
 
 def _join(index: int, folder: str, size: int, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; rank 0 decides for all
+    for each in (signal.SIGINT, signal.SIGTERM):  # they reach all processes; rank 0 decides for all
+        signal.signal(each, signal.SIG_IGN)
     torch.set_num_threads(1)
     Path(folder, f"up-{index}").touch()
     try:

@@ -76,7 +76,7 @@ class WorkerEnvironments:
     def begin(self, group: int, actions: NDArray[Any]) -> None:
         """Starts a step of a worker."""
         self._board.actions[self.groups[group]] = actions
-        self._connections[group].send((STEP, ()))
+        self._order(group, STEP)
 
     def finish(self, group: int) -> Transitions:
         """Waits for that step."""
@@ -91,8 +91,8 @@ class WorkerEnvironments:
 
     def call(self, name: str, *arguments: Any) -> list[Any]:
         """Calls a method in every worker, and returns what each returned."""
-        for connection in self._connections:
-            connection.send((name, arguments))
+        for group in range(len(self.groups)):
+            self._order(group, name, *arguments)
         return [self._answer(group) for group in range(len(self.groups))]
 
     def episodes(self) -> list[Any]:
@@ -106,10 +106,10 @@ class WorkerEnvironments:
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
         """Takes over what `save` returned."""
-        for index, connection in enumerate(self._connections):
-            prefix = f"worker-{index}."
+        for group in range(len(self.groups)):
+            prefix = f"worker-{group}."
             mine = {name[len(prefix) :]: value for name, value in saved.items() if name.startswith(prefix)}
-            connection.send(("restore", (mine,)))
+            self._order(group, "restore", mine)
         for group in range(len(self.groups)):
             self._answer(group)
 
@@ -120,14 +120,24 @@ class WorkerEnvironments:
         for process in self._processes:
             process.join(timeout=5)
             if process.is_alive():
-                process.terminate()
+                process.kill()
+
+    def _order(self, group: int, name: str, *arguments: Any) -> None:
+        try:
+            self._connections[group].send((name, arguments))
+        except OSError as error:
+            raise self._gone(group) from error
+
+    def _gone(self, group: int) -> GoExploreError:
+        process = self._processes[group]
+        process.join(timeout=1)
+        return GoExploreError(f"a process that steps environments ended by itself (exit code {process.exitcode})")
 
     def _answer(self, group: int) -> Any:
         try:
             failure, answer = self._connections[group].recv()
         except (EOFError, OSError) as error:
-            code = self._processes[group].exitcode
-            raise GoExploreError(f"a process that steps environments ended by itself (exit code {code})") from error
+            raise self._gone(group) from error
         if failure is not None:
             raise (InputError if failure == "input" else GoExploreError)(answer)
         return answer
@@ -164,7 +174,8 @@ def _work(
     maker: Callable[[], Workable], spaces: Spaces, actors: int, group: slice, memory: Any, connection: Connection
 ) -> None:
     """The life of a worker."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; rank 0 decides for all
+    for each in (signal.SIGINT, signal.SIGTERM):  # they reach all processes; rank 0 decides for all
+        signal.signal(each, signal.SIG_IGN)
     try:
         environments, board = maker(), _Board(memory, spaces, actors)
         _show(environments, board, group)

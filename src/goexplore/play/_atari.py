@@ -148,12 +148,16 @@ class AtariPlay:
 
     def restore(self, snapshot: bytes) -> None:
         """Puts a snapshot back; the stack comes out of it, because the emulator's screen is stale now."""
+        self.observation[...] = self.look(snapshot)
         self._last_action, size = _HEADER.unpack_from(snapshot)
-        split = _HEADER.size + size
+        self._emulator.load(snapshot[_HEADER.size : _HEADER.size + size])
+
+    def look(self, snapshot: bytes) -> NDArray[np.uint8]:
+        """The stack that a snapshot carries; the emulator is left alone."""
+        split = _HEADER.size + _HEADER.unpack_from(snapshot)[1]
         if len(snapshot) != split + self.observation.nbytes:
             raise InputError(f"a snapshot of {len(snapshot)} bytes does not fit {self._emulator.game} seen this way")
-        self._emulator.load(snapshot[_HEADER.size : split])
-        self.observation[...] = np.frombuffer(snapshot, np.uint8, offset=split).reshape(self.observation.shape)
+        return np.frombuffer(snapshot, np.uint8, offset=split).reshape(self.observation.shape)
 
     def fingerprint(self) -> bytes:
         """Memory and the frame count."""

@@ -122,6 +122,11 @@ class PlainPlay:
         self.observation = flattened(self._env.restore(snapshot[8:]))
         self._taken.clear()
 
+    def look(self, snapshot: bytes) -> NDArray[np.float32]:
+        """Restores it: only the environment knows what is seen there."""
+        self.restore(snapshot)
+        return self.observation
+
     def fingerprint(self) -> bytes:
         """The environment's own."""
         return self._env.fingerprint()

@@ -2,7 +2,7 @@
 
 play.reset(no_ops)                          # or play.restore(snapshot)
 while not over:
-reward, over = play.step(action)        # play.observation is what the policy sees
+    reward, over = play.step(action)        # play.observation is what the policy sees
 """
 
 from __future__ import annotations
@@ -63,6 +63,9 @@ class Play(Protocol):
 
     def restore(self, snapshot: bytes) -> None:
         """Puts a snapshot back, with its observation."""
+
+    def look(self, snapshot: bytes) -> NDArray[Any]:
+        """The observation of a snapshot; the game may or may not be put there."""
 
     def fingerprint(self) -> bytes:
         """Equal for equal simulator states."""

@@ -1,7 +1,6 @@
 """Actors of the backward algorithm: episodes that begin along demonstrations, and replays to imitate.
 
-observation, first = actor.begin()
-reward, end, cut = actor.step(action)       # of either, the next episode has already begun
+reward, end, cut = actor.step(action)       # after an end or a cut the next episode has already begun
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goexplore.play import Play, restore_game, save_game
 from goexplore.robustification._config import BackwardConfig
@@ -83,7 +83,13 @@ class Actor:
         self._hot = config.hot_frames / per_step
         self._virtual_cut = None
         if config.virtual_cut_frames is not None:
-            self._virtual_cut = max(config.virtual_cut_frames // per_step, self._lag + max(map(len, routes)))
+            without_reward = max(route.longest_wait for route in routes)
+            self._virtual_cut = max(config.virtual_cut_frames // per_step, self._lag + without_reward)
+        # Where demonstrations themselves lose lives, a lost one is no end.
+        self._death_ends = config.life_loss_fails and not any(route.loses_lives for route in routes)
+        # A score that may still fall is not an end.
+        has_losses = any(route.has_losses for route in routes)
+        self._best = math.inf if has_losses else max(route.highest for route in routes)
         self.over: list[Episode] = []
         """Episodes that are over and not yet counted."""
         self.begin()
@@ -91,7 +97,7 @@ class Actor:
     def begin(self) -> None:
         """Begins an episode."""
         config, rng, play = self._config, self._rng, self.play
-        self.steps, self._life_began = 0, 0
+        self.steps, self._something_at = 0, 0
         self._first_life_score: float | None = None
         self._score, self._start = 0.0, 0
         self._matched_before = False
@@ -130,13 +136,16 @@ class Actor:
         self._score += reward
         lost_life = self.play.lives < self._lives
         if lost_life:
-            self._lives, self._life_began = self.play.lives, self.steps
+            self._lives = self.play.lives
             if self._first_life_score is None:
                 self._first_life_score = self._score
+        if reward or lost_life:
+            self._something_at = self.steps
         end, cut = self._virtual_end(over, lost_life) if self._demonstration == VIRTUAL else self._end(over, reward)
         self.first = False
         # A life lost while the game goes on is an end for learning, but not of the episode.
-        if (end or cut) and not (self._demonstration == VIRTUAL and end and not over):
+        goes_on = self._demonstration == VIRTUAL and end and not over and not self._has_all()
+        if (end or cut) and not goes_on:
             self._finish()
         return self._scale * reward, end, cut
 
@@ -145,9 +154,11 @@ class Actor:
         if over or (self._config.life_loss_fails and self.play.lives < route.least_lives(at, self._lag)):
             return True, False
         if self._matches():
+            if self._config.match_ends:
+                return True, False
             # The cut step's own reward is lost to learning, so that it is never one that brings any.
-            cut = self._matched_before and self._extra <= 0 and not reward
             self._extra -= self._matched_before
+            cut = self._matched_before and self._extra <= 0 and not reward
             self._matched_before = True
             return False, cut
         return self._score + self._tolerated(route) < route.threshold(at, self._lag), False
@@ -165,10 +176,14 @@ class Actor:
         return self._config.score_tolerance * abs(route.highest)
 
     def _virtual_end(self, over: bool, lost_life: bool) -> tuple[bool, bool]:
-        if over:
+        if over or self._has_all():
             return True, False
-        too_long = self._virtual_cut is not None and self.steps - self._life_began >= self._virtual_cut
-        return lost_life and self._config.life_loss_fails, too_long and not lost_life
+        too_long = self._virtual_cut is not None and self.steps - self._something_at >= self._virtual_cut
+        return lost_life and self._death_ends, too_long and not lost_life
+
+    def _has_all(self) -> bool:
+        """Whether an episode from reset has got what the best demonstration gets, and that is its end."""
+        return self._config.match_ends and self._score >= self._best * (1.0 - self._config.score_tolerance)
 
     def save(self) -> tuple[dict[str, Any], bytes]:
         """The episode under way and the generator, as plain values; and the game."""
@@ -179,7 +194,7 @@ class Actor:
             "steps": self.steps,
             "score": self._score,
             "lives": self._lives,
-            "life_began": self._life_began,
+            "something_at": self._something_at,
             "first_life_score": self._first_life_score,
             "extra": self._extra,
             "matched_before": self._matched_before,
@@ -192,7 +207,7 @@ class Actor:
     def restore(self, values: dict[str, Any], game: bytes) -> None:
         """Takes over what `save` returned."""
         self._demonstration, self._start, self.steps = values["demonstration"], values["start"], values["steps"]
-        self._score, self._lives, self._life_began = values["score"], values["lives"], values["life_began"]
+        self._score, self._lives, self._something_at = values["score"], values["lives"], values["something_at"]
         self._first_life_score, self._extra, self.first = values["first_life_score"], values["extra"], values["first"]
         self._matched_before = values["matched_before"]
         self.over.clear()
@@ -215,7 +230,7 @@ class Actor:
 
 
 class Imitator:
-    """Replays a stretch of a demonstration around its window, or from reset up to there.
+    """Replays a stretch of a demonstration around its window, or from reset up to there; or draws steps from there.
 
     No simulator is stepped: every state of a demonstration is known.
 
@@ -240,10 +255,12 @@ class Imitator:
         self.play, self._routes, self._returns, self._curriculum = play, routes, returns, curriculum
         self._config, self._rng = config, rng
         self._span = max(1, config.imitation_frames // play.frames_per_step)
+        self.observation: NDArray[Any] = play.observation
+        """What the demonstration saw here."""
         self.begin()
 
     def begin(self) -> None:
-        """Begins a replay."""
+        """Begins a replay, or draws a step."""
         rng, share = self._rng, self._config.imitation_from_start
         self._demonstration = int(rng.integers(len(self._routes)))
         route = self._routes[self._demonstration]
@@ -254,7 +271,10 @@ class Imitator:
         around, from_start = self._until - earliest, self._until
         chance = share * around / (from_start * (1.0 - share) + share * around) if share else 0.0
         self._step = 0 if rng.random() < chance else earliest
-        route.put(self.play, self._step)
+        if self._config.imitate_shuffled:
+            whole = rng.random() < share
+            self._step = int(rng.integers(0 if whole else earliest, self._until))
+        self.observation = route.seen(self.play, self._step)
         self.first = True
 
     @property
@@ -289,14 +309,14 @@ class Imitator:
         self._demonstration, self._step, self._until = values["demonstration"], values["step"], values["until"]
         self.first = values["first"]
         self._rng.bit_generator.state = values["rng"]
-        self._routes[self._demonstration].put(self.play, self._step)
+        self.observation = self._routes[self._demonstration].seen(self.play, self._step)
 
     def step(self) -> bool:
         """Goes on by a step; returns whether that was the last of a replay, and another has begun."""
         self._step += 1
         self.first = False
-        if self._step >= self._until:
+        if self._config.imitate_shuffled or self._step >= self._until:
             self.begin()
             return True
-        self._routes[self._demonstration].put(self.play, self._step)
+        self.observation = self._routes[self._demonstration].seen(self.play, self._step)
         return False

@@ -21,6 +21,8 @@ from goexplore.robustification._route import Route
 
 CHUNK = 64
 """Steps that are learnt from together; the memory begins empty."""
+LATE_STEPS = 8
+"""Steps by which a replay may be late; its last action is held meanwhile."""
 MOST_BYTES = 256 << 20
 """Observations that a rank keeps."""
 
@@ -109,20 +111,23 @@ def noisy_replays(
     for number in range(count):
         route = routes[number % len(routes)]
         play.reset(int(play.rng.integers(play.max_no_ops + 1)) if play.max_no_ops else 0)
-        observations, rewards, lives = [], [], play.lives
-        for action in route.actions:
+        observations, rewards, lives, score = [], [], play.lives, 0.0
+        actions = [*route.actions, *[route.actions[-1]] * LATE_STEPS]  # noise may have cost some time
+        for action in actions:
             observations.append(np.array(play.observation))
             reward, over = play.step(action)
             rewards.append(reward)
-            if over or play.lives < lives:
+            score += reward
+            matched = score + tolerance * abs(route.highest) >= route.final
+            if over or play.lives < lives or (matched and len(rewards) >= len(route)):
                 break
-        if sum(rewards) + tolerance * abs(route.highest) < route.final or play.lives < lives:
+        if not matched or play.lives < lives:
             continue
         returns, ahead = [0.0] * len(rewards), 0.0
         for step in range(len(rewards) - 1, -1, -1):
             ahead = scale * rewards[step] + gamma * ahead
             returns[step] = ahead
-        kept.add(observations, route.actions[: len(rewards)], returns)
+        kept.add(observations, actions[: len(rewards)], returns)
         if kept.bytes >= MOST_BYTES:
             break
     return kept

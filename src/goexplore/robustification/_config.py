@@ -37,6 +37,8 @@ class BackwardConfig:
     update_steps: int = 200
     """Agent steps of each actor, times the number of demonstrations, between two moves. Paper: not stated; the
     authors' code: 200."""
+    move_episodes: int | None = None
+    """Move a window as soon as so many of its episodes were counted, instead. None: by `update_steps`."""
     success_decay: float = 0.0
     """What remains of earlier counts of success at each move. 0: only the latest count. Paper: not mentioned."""
     most_move_frames: int | None = None
@@ -49,8 +51,13 @@ class BackwardConfig:
     virtual_odds_at_start: float | None = None
     """The same once all windows have reached the start. None: no change."""
     virtual_cut_frames: int | None = None
-    """Cut such an episode when a life has lasted this long. None: never. Paper: never. A policy that found a safe
-    spot may stay there for ever."""
+    """Cut such an episode when neither a reward nor a lost life has come for so long (or for as long as any
+    demonstration goes without, and the allowed lag). None: never. Paper: never. A policy that found a safe spot may
+    stay there for ever."""
+    match_ends: bool = False
+    """Whether an episode ends where it matches, and one from reset where it matches the best demonstration, as if the
+    game were over. Paper: no, some extra frames follow and then a cut. An end is a firm ground for values, and no time
+    is spent on what comes afterwards."""
     life_loss_fails: bool = False
     """Whether losing a life that the demonstration does not lose ends an episode that follows it, and is an end for
     learning in episodes from reset. Paper: no."""
@@ -68,6 +75,9 @@ class BackwardConfig:
     imitation_frames: int = 32
     """Raw frames by which a replay goes beyond the latest starting point, and up to as many before the window. Paper:
     not stated; the authors' code: 32 beyond, up to 10 before."""
+    imitate_shuffled: bool = False
+    """Imitate single steps drawn anew each time, instead of replays, where the network has no memory. Paper:
+    replays."""
     imitate_failures: bool = False
     """Weigh imitation by 1 - success of the starting point. Paper: not mentioned; the authors' code does."""
 
@@ -153,15 +163,17 @@ LAPTOP = RobustifyConfig(
         allowed_lag_frames=200,
         extra_frames_coefficient=3.0,
         later_start_probability=0.2,
-        update_steps=96,
+        move_episodes=48,
         success_decay=0.5,
         most_move_frames=64,
         virtual_odds=0.11,
         virtual_odds_at_start=1.0,
         virtual_cut_frames=1_000,
+        match_ends=True,
         life_loss_fails=True,
         mid_no_ops=0.5,
         imitation_frames=36,
+        imitate_shuffled=True,
         reward_target=1.0,
         imitate_failures=True,
     ),

@@ -60,6 +60,8 @@ class Curriculum:
         """Latest starting point of each demonstration."""
         self.success = [np.zeros(length) for length in lengths]
         """Share of episodes that matched, for each starting point; 0 where none has begun yet."""
+        self._since = [0] * len(lengths)
+        """Episodes of each demonstration counted since its last move."""
         self._wins = [np.zeros(length) for length in lengths]
         self._episodes = [np.zeros(length) for length in lengths]
 
@@ -77,15 +79,23 @@ class Curriculum:
             if episode.demonstration != VIRTUAL:
                 self._wins[episode.demonstration][episode.start] += episode.matched
                 self._episodes[episode.demonstration][episode.start] += 1
+                self._since[episode.demonstration] += 1
 
-    def move(self) -> None:
-        """Moves every window to where it belongs by what was counted."""
-        for index in range(len(self.lengths)):
+    def move(self, *, episodes: int = 0) -> bool:
+        """Moves windows to where they belong by what was counted; returns whether there was any to move.
+
+        Args:
+            episodes: leave those alone of which fewer were counted since their last move.
+        """
+        ready = [index for index, counted in enumerate(self._since) if counted >= episodes]
+        for index in ready:
+            self._since[index] = 0
             counted = self._episodes[index] >= 0.5  # what has decayed to less says nothing any more
             self.success[index][counted] = self._wins[index][counted] / self._episodes[index][counted]
             self.latest[index] = self._moved(index)
             self._wins[index] *= self._decay
             self._episodes[index] *= self._decay
+        return bool(ready)
 
     def _moved(self, index: int) -> int:
         latest, last = self.latest[index], self.lengths[index] - 1
@@ -116,7 +126,10 @@ class Curriculum:
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Everything, as arrays."""
-        saved: dict[str, NDArray[Any]] = {"curriculum.latest": np.array(self.latest)}
+        saved: dict[str, NDArray[Any]] = {
+            "curriculum.latest": np.array(self.latest),
+            "curriculum.since": np.array(self._since),
+        }
         for index in range(len(self.lengths)):
             saved |= {
                 f"curriculum.{index}.success": self.success[index],
@@ -128,6 +141,7 @@ class Curriculum:
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
         """Takes over what `save` returned."""
         self.latest = [int(each) for each in saved["curriculum.latest"]]
+        self._since = [int(each) for each in saved["curriculum.since"]]
         for index in range(len(self.lengths)):
             self.success[index] = np.array(saved[f"curriculum.{index}.success"])
             self._wins[index] = np.array(saved[f"curriculum.{index}.wins"])

@@ -107,7 +107,7 @@ class BackwardEnvironments:
             self.observations[index] = actor.play.observation
             self.first[index], self.temperature[index] = actor.first, actor.temperature
         for index, imitator in enumerate(self.imitators, len(self.actors)):
-            self.observations[index] = imitator.play.observation
+            self.observations[index] = imitator.observation
             self.first[index] = imitator.first
 
     def save(self) -> dict[str, NDArray[Any]]:
@@ -156,12 +156,15 @@ class Crew:
         config, spec = self.config, self.demonstrations[0].env
         scratch = make_play(spec, config.view, np.random.default_rng(0))
         routes = routes or [Route(each, scratch) for each in self.demonstrations]
+        backward = config.backward
+        if config.network.memory:  # which single steps would leave empty
+            backward = dataclasses.replace(backward, imitate_shuffled=False)
         return BackwardEnvironments(
             lambda rng: make_play(spec, config.view, rng),
             routes,
             make_curriculum(routes, config.backward, scratch.frames_per_step),
-            Balance(first_odds(len(routes), config.backward), self.actors),
-            config.backward,
+            Balance(first_odds(len(routes), backward), self.actors),
+            backward,
             actors=self.actors,
             imitators=self.imitators,
             scale=reward_scale(routes, config.ppo.gamma, config.backward.reward_target),

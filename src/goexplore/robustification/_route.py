@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,10 @@ class Route:
                 raise _does_not_fit(demonstration, f"at step {step:,} it brings {reward:g} points")
             on_step(step + 1)
         self._lives = np.array([*lives, play.lives])
+        self.loses_lives = bool((np.diff(self._lives) < 0).any())
+        rewarded = np.flatnonzero(self.rewards) + 1
+        self.longest_wait = int(np.diff([0, *rewarded, len(self)]).max())
+        """Most steps in a row that bring no reward."""
         if demonstration.state and digest_of(play.fingerprint()) != demonstration.state:
             raise _does_not_fit(demonstration, "it ends in another state")
 
@@ -58,6 +63,10 @@ class Route:
     def put(self, play: Play, step: int) -> None:
         """Puts a game into the state before a step."""
         play.restore(self._codec.decode(self._states[step] or b"")[0])
+
+    def seen(self, play: Play, step: int) -> NDArray[Any]:
+        """What was seen before a step; where that is cheaper, without putting a game there."""
+        return play.look(self._codec.decode(self._states[step] or b"")[0])
 
     def threshold(self, step: int, lag: int) -> float:
         """The score below which an episode lags too far behind: the demonstration's least within `lag` steps.

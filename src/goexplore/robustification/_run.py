@@ -49,8 +49,8 @@ class RobustifyResult:
     iterations: int
     steps: int
     frames: int
-    done: float
-    """Share of the way from the demonstrations' ends to their starts."""
+    done: float | None
+    """Share of the way from the demonstrations' ends to their starts; None if there was nothing to do."""
     training_score: float | None
     """Mean score of the latest training episodes from reset, under all noise; a policy score, not a search score."""
     training_first_life_score: float | None

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.demos import Demonstration
-from goexplore.learn import ActorCritic, Agent, Ranks
+from goexplore.learn import ActorCritic, Agent, Ranks, WorkerEnvironments
 from goexplore.play import make_play
 from goexplore.policies import Policy
 from goexplore.robustification._cloning import clone, noisy_replays
@@ -115,11 +115,7 @@ class Training:
         episodes = [Episode(*each) for part in self._ranks.gather(self._plain_episodes()) for each in part]
         self.curriculum.count(episodes)
         self._from_reset += [(each.score, each.first_life_score) for each in episodes if each.demonstration == VIRTUAL]
-        if self.iteration % self._moves_every == 0:
-            self.curriculum.move()
-            at_start = all(self.curriculum.at_start(index) for index in range(len(self.routes)))
-            if at_start and self._config.backward.virtual_odds_at_start is not None:
-                self._odds = self._config.backward.virtual_odds_at_start
+        if self._moved():
             self._environments.follow(self.curriculum.save(), self._odds)
         return self._progress(len(episodes), self._agent.learn(done=done))
 
@@ -138,6 +134,19 @@ class Training:
         loss = clone(self._agent, replays, config.cloning, self._ranks, np.random.default_rng(order))
         if loss is None:
             warnings.warn("no blind replay succeeded under noise: there is no warm start", stacklevel=2)
+
+    def _moved(self) -> bool:
+        """Moves the windows that are due; the more of them are at the start, the more episodes begin at reset."""
+        backward, count = self._config.backward, len(self.routes)
+        if backward.move_episodes is None:
+            moved = self.iteration % self._moves_every == 0 and self.curriculum.move()
+        else:
+            moved = self.curriculum.move(episodes=backward.move_episodes)
+        if moved and backward.virtual_odds_at_start is not None:
+            share = sum(self.curriculum.at_start(index) for index in range(count)) / count
+            first = first_odds(count, backward)
+            self._odds = first + share * (backward.virtual_odds_at_start - first)
+        return moved
 
     def _progress(self, episodes: int, terms: dict[str, float]) -> Progress:
         curriculum, score = self.curriculum, self._recent(0)
@@ -183,6 +192,11 @@ class Training:
                 ],
             },
         )
+
+    def close(self) -> None:
+        """Ends the processes that step games, if there are any."""
+        if isinstance(self._environments, WorkerEnvironments):
+            self._environments.close()
 
     def save(self) -> dict[str, NDArray[Any]]:
         """This rank's whole state, as arrays."""

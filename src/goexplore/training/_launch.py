@@ -37,8 +37,8 @@ def begin(
     if torchrun_rank():
         return _launched(RunFolder(path), run, limits, progress)  # rank 0 makes the folder
     folder = RunFolder.create(path, run)
-    fill(folder.path)
     try:
+        fill(folder.path)
         return _launched(folder, run, limits, progress)
     except GoExploreError:
         if not folder.metrics.exists() or not folder.metrics.stat().st_size:

@@ -42,6 +42,9 @@ class Trainable(Protocol):
     def policy(self) -> Policy:
         """What was learnt so far."""
 
+    def close(self) -> None:
+        """Ends processes of its own, if it has any."""
+
     def save(self) -> dict[str, NDArray[Any]]:
         """This rank's whole state, as arrays."""
 

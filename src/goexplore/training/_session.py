@@ -138,6 +138,7 @@ class Session:
                 if save or stopped_by is not None:
                     self._save()
         finally:
+            training.close()
             if metrics is not None:
                 metrics.close()
         return TrainingResult(
