@@ -434,8 +434,8 @@ def test_trainings_have_their_own_section_and_never_share_a_table_with_searches(
     )
     (run / "policies" / "iteration-000002.json").write_text(json.dumps({"env": {"id": "ALE/Freeway-v5"}}))
     lines = [
-        {"iteration": 1, "steps": 1_000, "frames": 4_000, "seconds": 3600.0, "score": None, "done": 0.25},
-        {"iteration": 2, "steps": 2_000, "frames": 8_000, "seconds": 7200.0, "score": 12.0, "done": 0.5},
+        {"iteration": 1, "steps": 1_000, "frames": 4_000, "seconds": 3600.0, "score": None, "way_to_start": 0.25},
+        {"iteration": 2, "steps": 2_000, "frames": 8_000, "seconds": 7200.0, "score": 12.0, "way_to_start": 0.5},
     ]
     (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"iterat')
     tested = {

@@ -38,7 +38,7 @@ def test_an_oracle_reaches_the_start_in_a_predictable_number_of_moves():
         moves += 1
         assert moves < 20
     assert moves == pytest.approx(199 / 16, abs=2), "each takes it back by 80% of a window"
-    assert curriculum.done > 0.97
+    assert curriculum.way_to_start > 0.97
     for _ in range(5):
         played(curriculum, 1.0, rng)
     assert curriculum.latest == [0, 0], "and it really gets there"

@@ -9,9 +9,11 @@ from typing import Annotated
 import tyro
 
 from goexplore.cli._commands import Bench, CheckEnv, Explore, Inspect, Render, Resume
+from goexplore.cli._demos import Demos, DemosExport, DemosImport, DemosShow
+from goexplore.cli._evaluate import Evaluate
 from goexplore.cli._report import Report
-from goexplore.cli._robustify import Control, Demos, DemosExport, DemosImport, DemosShow, Evaluate, Robustify
 from goexplore.cli._sweep import Sweep
+from goexplore.cli._training import Control, Robustify
 from goexplore.errors import GoExploreError
 
 Command = (

@@ -231,7 +231,7 @@ def _training(run: TrainingRun) -> str:
         )
         for test in run.tests
     ] or [("–", "–")]
-    way = "–" if math.isnan(run.done[-1]) else f"{run.done[-1]:.0%}"
+    way = "–" if math.isnan(run.way_to_start[-1]) else f"{run.way_to_start[-1]:.0%}"
     about = f"{run.kind} · {run.env_id} · seed {run.seed}"
     first = (
         f'<tr><th scope="row">{escape(run.path.name)}<small>{escape(about)}</small></th>'

@@ -23,7 +23,7 @@ from goexplore.runs import read_json
 
 KINDS = {"goexplore-robustification": "robustified", "goexplore-control": "plain PPO"}
 """What config.json calls its format, and what people do."""
-COLUMNS = ("run", "steps", "hours", "score", "first_life_score", "way_to_the_start")
+COLUMNS = ("run", "steps", "hours", "score", "first_life_score", "way_to_start")
 PANEL = (3.3, 2.5)
 
 
@@ -55,7 +55,7 @@ class TrainingRun:
     score: NDArray[np.float64]
     """Mean of the latest training episodes from reset; not a number before there are any."""
     first_life_score: NDArray[np.float64]
-    done: NDArray[np.float64]
+    way_to_start: NDArray[np.float64]
     """Share of the way from the demonstrations' ends to their starts."""
     tests: list[Test]
 
@@ -118,7 +118,7 @@ def read_training(path: Path) -> TrainingRun:
         hours=column("seconds") / 3600,
         score=column("score"),
         first_life_score=column("first_life_score"),
-        done=column("done"),
+        way_to_start=column("way_to_start"),
         tests=_tests(path),
     )
 
@@ -153,7 +153,7 @@ def _tests(path: Path) -> list[Test]:
 
 def draw_trainings(figures: Figures, runs: Sequence[TrainingRun], name: str) -> Drawn:
     """One environment's trainings: score against steps and against hours, and the way to the start."""
-    with_way = any(np.isfinite(run.done).any() for run in runs)
+    with_way = any(np.isfinite(run.way_to_start).any() for run in runs)
     panels = 3 if with_way else 2
     with drawing(PANEL[0] * panels, PANEL[1]) as figure:
         drawn = figure.subplots(1, panels)
@@ -163,7 +163,7 @@ def draw_trainings(figures: Figures, runs: Sequence[TrainingRun], name: str) -> 
                 panel.plot(x[at], run.score[at], color=colour, linewidth=1.4)
                 panel.plot(x[at], run.first_life_score[at], ":", color=colour, linewidth=1.0)
             if with_way:
-                drawn[2].plot(run.steps[at] / 1e6, 100 * run.done[at], color=colour, linewidth=1.4)
+                drawn[2].plot(run.steps[at] / 1e6, 100 * run.way_to_start[at], color=colour, linewidth=1.4)
         drawn[0].set(title=runs[0].env_id, xlabel="agent steps (millions)", ylabel="score from reset")
         drawn[1].set(xlabel="hours", ylabel="score from reset")
         if with_way:
@@ -185,7 +185,7 @@ def _last(values: NDArray[np.float64]) -> float:
 
 def _rows(run: TrainingRun) -> list[tuple[Any, ...]]:
     at = thinned(np.arange(len(run.steps)))
-    columns = (run.steps, run.hours, run.score, run.first_life_score, run.done)
+    columns = (run.steps, run.hours, run.score, run.first_life_score, run.way_to_start)
     return [
         (run.path.name, *(None if math.isnan(value) else value for value in row))
         for row in zip(*(column[at].tolist() for column in columns), strict=True)

@@ -112,7 +112,7 @@ class Curriculum:
         return self.latest[index] < max(1, round(self._threshold * self.window))
 
     @property
-    def done(self) -> float:
+    def way_to_start(self) -> float:
         """Share of the way from the ends to the starts, over all demonstrations."""
         whole = sum(max(1, length - 1) for length in self.lengths)
         return 1.0 - sum(self.latest) / whole

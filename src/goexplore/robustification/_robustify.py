@@ -112,7 +112,7 @@ def _result(path: Path, run: RobustifyRun, came_to: TrainingResult) -> Robustify
         iterations=came_to.iterations,
         steps=came_to.steps,
         frames=came_to.frames,
-        done=numbers.get("done"),
+        way_to_start=numbers.get("way_to_start"),
         training_score=numbers.get("score"),
         training_first_life_score=numbers.get("first_life_score"),
         seconds=came_to.seconds,

@@ -49,7 +49,7 @@ class RobustifyResult:
     iterations: int
     steps: int
     frames: int
-    done: float | None
+    way_to_start: float | None
     """Share of the way from the demonstrations' ends to their starts; None if there was nothing to do."""
     training_score: float | None
     """Mean score of the latest training episodes from reset, under all noise; a policy score, not a search score."""

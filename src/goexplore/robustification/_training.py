@@ -161,7 +161,7 @@ class Training:
                 "episodes": episodes,
                 "score": score,
                 "first_life_score": self._recent(1),
-                "done": round(curriculum.done, 5),
+                "way_to_start": round(curriculum.way_to_start, 5),
                 "success": round(sum(success) / len(success), 4),
                 "latest": list(curriculum.latest),
                 **{name: round(value, 6) for name, value in terms.items()},

@@ -41,7 +41,7 @@ TAGS = {
     "explained_variance": "losses/explained_variance",
     "gradient_norm": "losses/gradient_norm",
     "mean_value": "losses/mean_value",
-    "done": "backward/way_to_the_start",
+    "way_to_start": "backward/way_to_start",
     "success": "backward/window_success",
 }
 """What TensorBoard calls the numbers: the names that people know from CleanRL, where there are such."""

@@ -1,0 +1,102 @@
+"""The command that tests policies: `evaluate`."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tyro
+from rich.console import Console
+
+from goexplore.cli._commands import Json, warn
+from goexplore.cli._output import emit
+from goexplore.cli._search_options import parse_settings
+
+if TYPE_CHECKING:
+    from goexplore.play import View
+
+
+@dataclass
+class Evaluate:
+    """Test a policy: episodes from reset under sticky actions and no-ops, all lives, until 400,000 frames.
+
+    For example:
+      goexplore evaluate runs/mz-policy --episodes 1000 --at-least 100
+      goexplore evaluate runs/mz-policy --select --temperature 0.5 --video median.mp4
+      goexplore evaluate demos/mz --blind --at-least 100
+    """
+
+    policy: tyro.conf.Positional[Path]
+    """A .safetensors file, or a run folder, whose newest policy is taken; with --blind demonstrations."""
+    episodes: int = 100
+    """How many."""
+    select: bool = False
+    """Choose the best of the run's policies on 100 other episodes first, as in the paper."""
+    temperature: float = 1.0
+    """1 plays as trained, the paper's code tests Atari at 0.5, 0 takes the likeliest action."""
+    at_least: tuple[float, ...] = ()
+    """Scores of which to say how many episodes reach them."""
+    until_score: float | None = None
+    """End an episode that has reached this score. Default, as in the paper: play on."""
+    max_steps: int | None = None
+    """End an episode after so many agent steps. Default: at the frame limit."""
+    video: Path | None = None
+    """Film an episode with the median score: an .mp4 or .gif."""
+    blind: bool = False
+    """Replay demonstrations blindly instead, under the same noise: what a policy has to be better than."""
+    noise: tuple[str, ...] = ()
+    """With --blind: noise that differs from the presets', as NAME=VALUE: sticky=0.25, or random_actions=0.1."""
+    seed: int = 0
+    """Seed of all episodes; another one gives new ones."""
+    workers: int | None = None
+    """Processes. Default: one for each core."""
+    trust: bool = False
+    """Import the environment that the policy names (package.module:name)."""
+    json: Json = False
+    """Print the result as one JSON object on the last line."""
+
+    def run(self) -> int:
+        """Evaluates."""
+        from goexplore.evaluation import best_policy, evaluate, evaluate_replay
+        from goexplore.runs import write_json
+
+        with Console(stderr=True).status("playing ...") as status:
+
+            def tell(done: int, mean: float) -> None:
+                status.update(f"{done:,} of {self.episodes:,} episodes, mean {mean:,.1f}")
+
+            settings: dict[str, Any] = {"workers": self.workers, "trust": self.trust}
+            common = settings | {
+                "episodes": self.episodes,
+                "seed": self.seed,
+                "at_least": self.at_least,
+                "on_episode": tell,
+            }
+            if self.blind:
+                result = evaluate_replay(self.policy, self._noise(), **common)
+            else:
+                settings["temperature"] = self.temperature
+                chosen = best_policy(self.policy, say=warn, **settings) if self.select else self.policy
+                limits: dict[str, Any] = {"until_score": self.until_score, "max_steps": self.max_steps}
+                result = evaluate(chosen, temperature=self.temperature, video=self.video, **limits, **common)
+        shown = dataclasses.asdict(result)
+        if not self.blind and self.policy.is_dir():
+            name = f"{Path(result.policy).stem}-{result.episodes}-seed-{self.seed}-temperature-{result.temperature:g}"
+            (self.policy / "evaluations").mkdir(exist_ok=True)  # for reports
+            write_json(self.policy / "evaluations" / f"{name}.json", shown)
+        if not self.json:
+            del shown["scores"], shown["first_life_scores"]
+        title = "scores of blind replay, under noise" if self.blind else "policy scores, under noise"
+        emit(shown, as_json=self.json, title=title)
+        return 0
+
+    def _noise(self) -> View:
+        """What robustify's presets train under, with changes."""
+        from goexplore.demos import load_demonstrations
+        from goexplore.robustification import robustify_preset
+        from goexplore.training import altered
+
+        env_id = load_demonstrations(self.policy, trust=self.trust)[0].env.id
+        return altered(robustify_preset("laptop", env_id).view, parse_settings(self.noise))

@@ -1,0 +1,149 @@
+"""The commands that train: `robustify`, `control`."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import tyro
+
+from goexplore.cli._commands import INTERRUPTED, Json, warn
+from goexplore.cli._output import emit
+from goexplore.cli._search_options import parse_settings
+from goexplore.errors import InputError
+
+if TYPE_CHECKING:
+    from goexplore.control import ControlResult
+    from goexplore.robustification import RobustifyResult
+
+
+@dataclass(kw_only=True)
+class TrainingOptions:
+    """What trainings have in common."""
+
+    out: Path = Path("runs/policy")
+    """The run folder."""
+    resume: Path | None = None
+    """Go on with this run folder instead."""
+    preset: Literal["laptop", "paper", "original-code"] = "laptop"
+    """laptop (a few cores), paper (as published; for GPUs) or original-code (as the authors' scripts ran)."""
+    steps: int | None = None
+    """Agent steps to train for, of all actors together. Default: the preset's."""
+    minutes: float | None = None
+    """Stop after this many minutes of this session, if that comes first."""
+    seed: int = 0
+    """One seed and one number of ranks give one training."""
+    ranks: int | None = None
+    """Processes that train together. Default: one for each core or GPU. Under torchrun those that it started."""
+    workers: int | None = None
+    """Processes beside each rank that step its games. Default: some where there are GPUs, none elsewhere."""
+    set: tuple[str, ...] = ()
+    """Settings that differ from the preset's, as NAME=VALUE: view.random_actions=0.1 ppo.learning_rate=1e-3."""
+    checkpoint_seconds: float = 120.0
+    """Time between checkpoints."""
+    trust: bool = False
+    """Import the environment that the demonstrations or the run name (package.module:name)."""
+    json: Json = False
+    """Print the result as one JSON object on the last line."""
+
+    def check(self, given: object, what: str) -> None:
+        """Whether it is clear what to train."""
+        if (given is None) == (self.resume is None):
+            raise InputError(f"expected {what}, or --resume RUN, and not both")
+        if self.resume is not None and self.set:
+            raise InputError("--set belongs to a new run: one that goes on keeps its settings")
+
+
+@dataclass
+class Robustify(TrainingOptions):
+    """Train a policy that matches demonstrations under sticky actions and no-ops, with the backward algorithm.
+
+    For example:
+      goexplore robustify demos/mz --out runs/mz-policy
+      goexplore robustify demos/mz --minutes 15 --seed 1 --out runs/mz-policy-1
+      goexplore robustify --resume runs/mz-policy --steps 3_000_000
+    """
+
+    demonstrations: tyro.conf.Positional[Path | None] = None
+    """A folder of demonstrations, or one file."""
+
+    def run(self) -> int:
+        """Trains."""
+        from goexplore.robustification import resume_robustify, robustify
+
+        self.check(self.demonstrations, "a folder of demonstrations")
+        if self.resume is not None:
+            result = resume_robustify(
+                self.resume,
+                steps=self.steps,
+                minutes=self.minutes,
+                ranks=self.ranks,
+                trust=self.trust,
+                checkpoint_seconds=self.checkpoint_seconds,
+            )
+        else:
+            result = robustify(
+                self.demonstrations or "",
+                out=self.out,
+                preset=self.preset,
+                steps=self.steps,
+                minutes=self.minutes,
+                seed=self.seed,
+                ranks=self.ranks,
+                workers=self.workers,
+                trust=self.trust,
+                checkpoint_seconds=self.checkpoint_seconds,
+                settings=parse_settings(self.set),
+            )
+        return _say(result, as_json=self.json)
+
+
+@dataclass
+class Control(TrainingOptions):
+    """Train what learns without going back, beside which Go-Explore is judged: the same network, learner and steps.
+
+    For example:
+      goexplore control ppo ALE/MontezumaRevenge-v5 --steps 1_500_000 --out runs/mz-ppo
+      goexplore control ppo --resume runs/mz-ppo --steps 3_000_000
+    """
+
+    method: tyro.conf.Positional[Literal["ppo"]]
+    """ppo: plain PPO from reset."""
+    env_id: tyro.conf.Positional[str | None] = None
+    """A Gymnasium id, an Atari game, or package.module:name."""
+    env_kwargs: tuple[str, ...] = ()
+    """Settings of the environment as NAME=VALUE."""
+
+    def run(self) -> int:
+        """Trains."""
+        from goexplore.control import control, resume_control
+
+        self.check(self.env_id, "an environment")
+        limits: dict[str, Any] = {"minutes": self.minutes, "checkpoint_seconds": self.checkpoint_seconds}
+        if self.resume is not None:
+            result = resume_control(self.resume, steps=self.steps, trust=self.trust, **limits)
+        else:
+            result = control(
+                self.env_id or "",
+                out=self.out,
+                preset=self.preset,
+                steps=self.steps,
+                seed=self.seed,
+                ranks=self.ranks,
+                workers=self.workers,
+                env_kwargs=parse_settings(self.env_kwargs),
+                settings=parse_settings(self.set),
+                **limits,
+            )
+        return _say(result, as_json=self.json)
+
+
+def _say(result: RobustifyResult | ControlResult, *, as_json: bool) -> int:
+    interrupted = result.stopped_by == "interrupt"
+    if interrupted:
+        warn(f"stopped and saved; go on with: {result.resume_command}")
+    next_commands = [f"goexplore evaluate {result.run}", result.resume_command]
+    emit(dataclasses.asdict(result), as_json=as_json, next_commands=next_commands)
+    return INTERRUPTED if interrupted else 0
