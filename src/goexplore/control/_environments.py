@@ -14,7 +14,7 @@ from goexplore.archive import join_bytes, split_bytes
 from goexplore.control._config import ControlConfig
 from goexplore.envs import EnvSpec
 from goexplore.learn import Transitions
-from goexplore.play import Play, make_play, restore_game, save_game
+from goexplore.play import LifeScore, Play, make_play, restore_game, save_game
 
 
 class Episode(NamedTuple):
@@ -44,22 +44,16 @@ class Player:
     def _begin(self) -> None:
         play = self.play
         play.reset(int(play.rng.integers(play.max_no_ops + 1)) if play.max_no_ops else 0)
-        self._score, self._steps, self._lives, self.first = 0.0, 0, play.lives, True
-        self._first_life_score: float | None = None
+        self._score, self._steps, self.first = LifeScore(play.lives), 0, True
 
     def step(self, action: Any) -> tuple[float, bool]:
         """Takes one step; returns the reward for learning, and whether it was an end."""
         reward, over = self.play.step(action)
-        self._score += reward
+        lost_life = self._score.add(reward, self.play.lives)
         self._steps += 1
         self.first = False
-        lost_life = self.play.lives < self._lives
-        self._lives = self.play.lives
-        if lost_life and self._first_life_score is None:
-            self._first_life_score = self._score
         if over:
-            first_life = self._score if self._first_life_score is None else self._first_life_score
-            self.over.append(Episode(self._score, first_life, self._steps))
+            self.over.append(Episode(self._score.score, self._score.first_life, self._steps))
             self._begin()
         return float(np.sign(reward)) if self._sign else reward, over or (lost_life and self._life_loss_ends)
 
@@ -67,10 +61,8 @@ class Player:
         """The episode under way as plain values, and the game."""
         taken, game = save_game(self.play)
         values = {
-            "score": self._score,
-            "first_life_score": self._first_life_score,
+            "score": self._score.save(),
             "steps": self._steps,
-            "lives": self._lives,
             "first": self.first,
             "rng": self.play.rng.bit_generator.state,
             "taken": taken,
@@ -79,8 +71,8 @@ class Player:
 
     def restore(self, values: dict[str, Any], game: bytes) -> None:
         """Takes over what `save` returned."""
-        self._score, self._first_life_score = values["score"], values["first_life_score"]
-        self._steps, self._lives, self.first = values["steps"], values["lives"], values["first"]
+        self._score = LifeScore.restored(values["score"])
+        self._steps, self.first = values["steps"], values["first"]
         self.over.clear()
         restore_game(self.play, self.play.reset, values["taken"], game)
         self.play.rng.bit_generator.state = values["rng"]

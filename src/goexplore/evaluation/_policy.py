@@ -204,6 +204,8 @@ class _Game:
     def __init__(self, policy: Any, number: int, conditions: Conditions, watch: Watch | None = None) -> None:
         import torch
 
+        from goexplore.play import LifeScore
+
         noise, choices = np.random.SeedSequence(conditions.seed, spawn_key=(number,)).spawn(2)
         self._conditions = conditions
         self._on_step = watch.on_step if watch is not None and watch.number == number else None
@@ -211,21 +213,17 @@ class _Game:
         self.choices = torch.Generator().manual_seed(int(choices.generate_state(1, np.uint64)[0] >> 1))
         no_ops = int(self.play.rng.integers(self.play.max_no_ops + 1)) if self.play.max_no_ops else 0
         self.play.reset(no_ops)
-        self._lives, self.steps, self._score = self.play.lives, 0, 0.0
-        self._first_life_score: float | None = None
+        self.steps, self._score = 0, LifeScore(self.play.lives)
 
     def step(self, action: Any) -> bool:
         reward, over = self.play.step(action)
         self.steps += 1
-        self._score += reward
-        if self._first_life_score is None and self.play.lives < self._lives:
-            self._first_life_score = self._score
+        self._score.add(reward, self.play.lives)
         if self._on_step is not None:
-            self._on_step(self.play, self._score, self.steps)
+            self._on_step(self.play, self._score.score, self.steps)
         until, most = self._conditions.until_score, self._conditions.max_steps
-        enough = (until is not None and self._score >= until) or (most is not None and self.steps >= most)
+        enough = (until is not None and self._score.score >= until) or (most is not None and self.steps >= most)
         return bool(over) or enough
 
     def result(self) -> EpisodeScore:
-        first = self._score if self._first_life_score is None else self._first_life_score
-        return EpisodeScore(self.number, self._score, self.steps, first)
+        return EpisodeScore(self.number, self._score.score, self.steps, self._score.first_life)

@@ -63,7 +63,7 @@ def evaluate_replay(
 
 def play_replays(numbers: Sequence[int], demonstrations: str, view: View, seed: int, trust: bool) -> list[EpisodeScore]:
     """Replays blindly; each episode has the randomness of its number."""
-    from goexplore.play import make_play
+    from goexplore.play import LifeScore, make_play
 
     found = load_demonstrations(demonstrations, trust=trust)
     played = []
@@ -72,13 +72,12 @@ def play_replays(numbers: Sequence[int], demonstrations: str, view: View, seed: 
         noise = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         play = make_play(demonstration.env, view, noise)
         play.reset(int(noise.integers(play.max_no_ops + 1)) if play.max_no_ops else 0)
-        score, steps, lives, first_life = 0.0, 0, play.lives, None
+        score, steps = LifeScore(play.lives), 0
         for row in demonstration.actions:
             reward, over = play.step(play.policy_action(row))
-            score, steps = score + reward, steps + 1
-            if first_life is None and play.lives < lives:
-                first_life = score
+            score.add(reward, play.lives)
+            steps += 1
             if over:
                 break
-        played.append(EpisodeScore(number, score, steps, score if first_life is None else first_life))
+        played.append(EpisodeScore(number, score.score, steps, score.first_life))
     return played

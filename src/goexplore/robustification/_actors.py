@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.play import Play, restore_game, save_game
+from goexplore.play import LifeScore, Play, restore_game, save_game
 from goexplore.robustification._config import BackwardConfig
 from goexplore.robustification._curriculum import VIRTUAL, Curriculum, Episode
 from goexplore.robustification._route import Route
@@ -98,8 +98,7 @@ class Actor:
         """Begins an episode."""
         config, rng, play = self._config, self._rng, self.play
         self.steps, self._something_at = 0, 0
-        self._first_life_score: float | None = None
-        self._score, self._start = 0.0, 0
+        self._start, score = 0, 0.0
         self._matched_before = False
         if config.virtual and self._balance.wants_virtual:
             self._demonstration = VIRTUAL
@@ -109,14 +108,14 @@ class Actor:
             self._demonstration = int(rng.integers(len(self._routes)))
             route = self._routes[self._demonstration]
             self._start = self._curriculum.draw(self._demonstration, rng, later=config.later_start_probability)
-            self._score = float(route.scores[self._start])
+            score = float(route.scores[self._start])
             route.put(play, self._start)
             if self._start == 0 or rng.random() < config.mid_no_ops:
                 lives = play.lives
                 reward, over = play.do_nothing(self._no_ops())
                 if reward or over or play.lives < lives:
                     route.put(play, self._start)  # doing nothing is deadly here, or does the demonstration's work
-        self._lives = play.lives
+        self._score = LifeScore(play.lives, score)
         self._extra = math.floor(math.exp(config.extra_frames_coefficient * rng.random())) / play.frames_per_step
         self.first = True
 
@@ -133,12 +132,7 @@ class Actor:
         reward, over = self.play.step(action)
         self.steps += 1
         self._balance.count(virtual=self._demonstration == VIRTUAL)
-        self._score += reward
-        lost_life = self.play.lives < self._lives
-        if lost_life:
-            self._lives = self.play.lives
-            if self._first_life_score is None:
-                self._first_life_score = self._score
+        lost_life = self._score.add(reward, self.play.lives)
         if reward or lost_life:
             self._something_at = self.steps
         end, cut = self._virtual_end(over, lost_life) if self._demonstration == VIRTUAL else self._end(over, reward)
@@ -161,12 +155,12 @@ class Actor:
             cut = self._matched_before and self._extra <= 0 and not reward
             self._matched_before = True
             return False, cut
-        return self._score + self._tolerated(route) < route.threshold(at, self._lag), False
+        return self._score.score + self._tolerated(route) < route.threshold(at, self._lag), False
 
     def _matches(self) -> bool:
         """Whether the demonstration is matched so far as it goes. One with losses has to be sat through."""
         route = self._routes[self._demonstration]
-        score = self._score + self._tolerated(route)
+        score = self._score.score + self._tolerated(route)
         if route.has_losses:
             return self._start + self.steps >= len(route) and score >= route.final
         return score >= route.highest
@@ -183,7 +177,7 @@ class Actor:
 
     def _has_all(self) -> bool:
         """Whether an episode from reset has got what the best demonstration gets, and that is its end."""
-        return self._config.match_ends and self._score >= self._best * (1.0 - self._config.score_tolerance)
+        return self._config.match_ends and self._score.score >= self._best * (1.0 - self._config.score_tolerance)
 
     def save(self) -> tuple[dict[str, Any], bytes]:
         """The episode under way and the generator, as plain values; and the game."""
@@ -192,10 +186,8 @@ class Actor:
             "demonstration": self._demonstration,
             "start": self._start,
             "steps": self.steps,
-            "score": self._score,
-            "lives": self._lives,
+            "score": self._score.save(),
             "something_at": self._something_at,
-            "first_life_score": self._first_life_score,
             "extra": self._extra,
             "matched_before": self._matched_before,
             "first": self.first,
@@ -207,8 +199,8 @@ class Actor:
     def restore(self, values: dict[str, Any], game: bytes) -> None:
         """Takes over what `save` returned."""
         self._demonstration, self._start, self.steps = values["demonstration"], values["start"], values["steps"]
-        self._score, self._lives, self._something_at = values["score"], values["lives"], values["something_at"]
-        self._first_life_score, self._extra, self.first = values["first_life_score"], values["extra"], values["first"]
+        self._score, self._something_at = LifeScore.restored(values["score"]), values["something_at"]
+        self._extra, self.first = values["extra"], values["first"]
         self._matched_before = values["matched_before"]
         self.over.clear()
         restore_game(self.play, self._put_at_start, values["taken"], game)
@@ -222,8 +214,8 @@ class Actor:
 
     def _finish(self) -> None:
         matched = self._demonstration != VIRTUAL and self._matches()
-        first_life = self._score if self._first_life_score is None else self._first_life_score
-        self.over.append(Episode(self._demonstration, self._start, matched, self.steps, self._score, first_life))
+        score, first_life = self._score.score, self._score.first_life
+        self.over.append(Episode(self._demonstration, self._start, matched, self.steps, score, first_life))
         if self._demonstration == VIRTUAL:
             self._balance.running -= 1
         self.begin()
