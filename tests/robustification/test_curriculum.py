@@ -110,13 +110,16 @@ def test_a_window_waits_for_enough_episodes_and_others_do_not():
     curriculum = Curriculum([40, 40], window=8, threshold=0.2)
     won = [Episode(0, start, True, 5, 1.0, 1.0) for start in range(32, 40)]
     curriculum.count([*won, Episode(1, 39, True, 5, 1.0, 1.0)])
-    assert curriculum.move(episodes=8)
+    assert not curriculum.move(episodes=8, now=0), "nobody could have been through the last step"
+    assert curriculum.move(episodes=8, now=1)
     assert curriculum.latest[0] < 39
     assert curriculum.latest[1] == 39
-    assert not curriculum.move(episodes=8), "counted anew after each move"
+    assert not curriculum.move(episodes=8, now=100), "counted anew after each move"
     again = Curriculum([40, 40], window=8, threshold=0.2)
     again.restore(curriculum.save())
-    curriculum.count(won[:7])
     again.count(won[:7])
-    assert not again.move(episodes=8)
-    assert curriculum.latest == again.latest
+    assert not again.move(episodes=8, now=200)
+    again.count(won[:1])
+    wait = 40 - again.latest[0]
+    assert not again.move(episodes=8, now=1 + wait - 1)
+    assert again.move(episodes=8, now=1 + wait)

@@ -38,7 +38,8 @@ class BackwardConfig:
     """Agent steps of each actor, times the number of demonstrations, between two moves. Paper: not stated; the
     authors' code: 200."""
     move_episodes: int | None = None
-    """Move a window as soon as so many of its episodes were counted, instead. None: by `update_steps`."""
+    """Move a window as soon as so many of its episodes were counted, and one that succeeds could be over, instead.
+    None: by `update_steps`."""
     success_decay: float = 0.0
     """What remains of earlier counts of success at each move. 0: only the latest count. Paper: not mentioned."""
     most_move_frames: int | None = None

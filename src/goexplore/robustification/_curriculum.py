@@ -62,6 +62,8 @@ class Curriculum:
         """Share of episodes that matched, for each starting point; 0 where none has begun yet."""
         self._since = [0] * len(lengths)
         """Episodes of each demonstration counted since its last move."""
+        self._moved_at = [0] * len(lengths)
+        """When each was moved last, in steps of an actor."""
         self._wins = [np.zeros(length) for length in lengths]
         self._episodes = [np.zeros(length) for length in lengths]
 
@@ -81,15 +83,22 @@ class Curriculum:
                 self._episodes[episode.demonstration][episode.start] += 1
                 self._since[episode.demonstration] += 1
 
-    def move(self, *, episodes: int = 0) -> bool:
+    def move(self, *, episodes: int | None = None, now: int = 0) -> bool:
         """Moves windows to where they belong by what was counted; returns whether there was any to move.
 
         Args:
-            episodes: leave those alone of which fewer were counted since their last move.
+            episodes: move only those of which so many were counted since their last move, and for whom an episode that
+                succeeds has had the time to: failures are over sooner, and alone they would say that nothing succeeds.
+            now: steps of an actor so far.
         """
-        ready = [index for index, counted in enumerate(self._since) if counted >= episodes]
+        ready = [
+            index
+            for index, length in enumerate(self.lengths)
+            if episodes is None
+            or (self._since[index] >= episodes and now - self._moved_at[index] >= length - self.latest[index])
+        ]
         for index in ready:
-            self._since[index] = 0
+            self._since[index], self._moved_at[index] = 0, now
             counted = self._episodes[index] >= 0.5  # what has decayed to less says nothing any more
             self.success[index][counted] = self._wins[index][counted] / self._episodes[index][counted]
             self.latest[index] = self._moved(index)
@@ -128,7 +137,7 @@ class Curriculum:
         """Everything, as arrays."""
         saved: dict[str, NDArray[Any]] = {
             "curriculum.latest": np.array(self.latest),
-            "curriculum.since": np.array(self._since),
+            "curriculum.since": np.array([self._since, self._moved_at]),
         }
         for index in range(len(self.lengths)):
             saved |= {
@@ -141,7 +150,7 @@ class Curriculum:
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
         """Takes over what `save` returned."""
         self.latest = [int(each) for each in saved["curriculum.latest"]]
-        self._since = [int(each) for each in saved["curriculum.since"]]
+        self._since, self._moved_at = saved["curriculum.since"].tolist()
         for index in range(len(self.lengths)):
             self.success[index] = np.array(saved[f"curriculum.{index}.success"])
             self._wins[index] = np.array(saved[f"curriculum.{index}.wins"])

@@ -141,7 +141,8 @@ class Training:
         if backward.move_episodes is None:
             moved = self.iteration % self._moves_every == 0 and self.curriculum.move()
         else:
-            moved = self.curriculum.move(episodes=backward.move_episodes)
+            now = self.iteration * self._config.ppo.steps
+            moved = self.curriculum.move(episodes=backward.move_episodes, now=now)
         if moved and backward.virtual_odds_at_start is not None:
             share = sum(self.curriculum.at_start(index) for index in range(count)) / count
             first = first_odds(count, backward)
