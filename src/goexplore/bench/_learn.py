@@ -265,7 +265,7 @@ def _sb3(env_id: str, config: ControlConfig) -> None:
     assert isinstance(config.view, AtariView)
     ppo, network = config.ppo, config.network
 
-    class Features(BaseFeaturesExtractor):
+    class Features(BaseFeaturesExtractor):  # type: ignore[misc]
         """The layers below the memory."""
 
         def __init__(self, observation_space: Any) -> None:
