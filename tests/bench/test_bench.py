@@ -38,7 +38,7 @@ def test_learn_measures_itself_beside_others():
     pytest.importorskip("torch")
     from goexplore.bench._learn import bench_learn
 
-    result = bench_learn("ALE/Freeway-v5", rounds=1, seconds=0.0, ranks=1, environments=2)
+    result = bench_learn("ALE/Freeway-v5", rounds=1, seconds=0.0, ranks=1, environments=4)
     assert result.steps_per_second > 0
     assert result.ratio_to_fastest_baseline <= result.ratio_to_single_file
     assert result.threads["ours"] == 1

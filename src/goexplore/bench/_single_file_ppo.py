@@ -123,7 +123,7 @@ class SingleFilePPO:
         ppo, order = self._ppo, np.arange(self._count)
         for _ in range(ppo.epochs):
             np.random.default_rng().shuffle(order)
-            for part in np.array_split(order, ppo.minibatches):
+            for part in np.array_split(order, min(ppo.minibatches, self._count)):
                 flat = [
                     each[:, part].flatten(0, 1)
                     for each in (self._pictures, self._dones, self._actions, self._log_probs, advantages, returns)

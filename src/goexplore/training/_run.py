@@ -44,6 +44,12 @@ class TrainingRun:
                 " and an actor for each process"
             )
 
+        if self.config.network.memory and self.config.actors // self.ranks < self.config.ppo.minibatches:
+            raise InputError(
+                f"{self.config.actors} actors on {self.ranks} ranks cannot be dealt out to"
+                f" {self.config.ppo.minibatches} minibatches: a network with memory learns from whole actors"
+            )
+
     def make(self, path: Path, ranks: Ranks) -> Trainable:
         """Sets a rank's training up, in the run folder `path`."""
         raise NotImplementedError
