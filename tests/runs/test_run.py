@@ -217,11 +217,19 @@ def test_a_folder_in_use_is_refused(tmp_path):
     folder.unlock()
 
 
+@pytest.mark.parametrize("wrong", [{"explorer": "clever"}, {"selector": "best"}, {"cells": "pixels"}])
+def test_a_misspelt_name_leaves_no_folder_behind(tmp_path, wrong):
+    with pytest.raises(InputError, match="expected"):
+        run(tmp_path / "run", **wrong)
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("{", "not readable JSON"),
         ("[]", "does not describe a goexplore run"),
+        ('{"format": "goexplore-robustification"}', "not describe a goexplore run, but a goexplore robustification"),
         ('{"format": "goexplore-run", "format_version": 99}', "format version 99"),
         ('{"format": "goexplore-run", "format_version": 2}', "damaged or not ours"),
         ('{"format": "goexplore-run", "format_version": 2, "env": [], "exploration": []}', "damaged or not ours"),

@@ -86,11 +86,10 @@ class RunConfig:
 
     def to_json(self) -> dict[str, Any]:
         """As it goes into config.json. Python objects without a name leave only a description."""
-        env = {name: getattr(self.env, name) for name in ("id", "kwargs", "reset_seed", "return_method")}
         return {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
-            "env": env | ({"object": True} if self.env.factory is not None else {}),
+            "env": self.env.to_json() | ({"object": True} if self.env.factory is not None else {}),
             "cells": _name_or_object(self.cells),
             "exploration": {
                 setting.name: _name_or_object(getattr(self.exploration, setting.name))
@@ -214,8 +213,11 @@ class RunFolder:
             InputError: it is another kind, or comes from another version.
         """
         config = read_json(self._config)
-        if not isinstance(config, dict) or config.get("format") != expected:
-            raise InputError(f"{self._config} does not describe a {expected.replace('-', ' ')}")
+        kind = config.get("format") if isinstance(config, dict) else None
+        if not isinstance(config, dict) or kind != expected:
+            known = isinstance(kind, str) and kind.startswith("goexplore-")
+            instead = f", but a {str(kind).replace('-', ' ')}" if known else ""
+            raise InputError(f"{self._config} does not describe a {expected.replace('-', ' ')}{instead}")
         if config.get("format_version") != version:
             raise InputError(
                 f"{self._config} has format version {config.get('format_version')}; this goexplore reads version"

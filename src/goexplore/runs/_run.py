@@ -17,7 +17,7 @@ from goexplore.cells import CellFunction
 from goexplore.envs import KNOWN_BROKEN_ROUND_TRIPS, AtariEnv, RestorableEnv, env_spec, make_env, resolved
 from goexplore.errors import GoExploreError, InputError
 from goexplore.executors import Executor, ProcessExecutor, SerialExecutor, available_cores
-from goexplore.exploration import ExplorationLoop, Explorer, preset_config
+from goexplore.exploration import ExplorationLoop, Explorer, make_explorer, preset_config
 from goexplore.plugins import named
 from goexplore.runs._checkpoints import NoCheckpointError
 from goexplore.runs._folder import Budget, RunConfig, RunFolder, run_config
@@ -97,6 +97,8 @@ def explore(
         budget=budget,
     )
     loop, codec = start(config, made)
+    exploration = config.exploration  # workers make explorers of their own; a wrong name should not leave a folder
+    make_explorer(exploration.explorer, repeat_probability=exploration.repeat_probability)
     executor = executor or _executor(workers)
     folder = RunFolder.create(Path(out) if out is not None else _default_folder(spec.id, seed), config)
     with _session(folder, config, progress=progress) as display:
