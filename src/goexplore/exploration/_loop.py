@@ -133,10 +133,13 @@ class ExplorationLoop:
         return tasks
 
     def _let_some_play_on(self, tasks: list[Task], rng: np.random.Generator) -> None:
+        chosen = np.flatnonzero(rng.random(len(tasks)) < self.config.play_on_probability).tolist()
+        if not chosen:
+            return
         scores = self.archive.table["score"]
         # Among equal scores the newest first: there is no better hint which of them leads on.
         highest = np.lexsort((np.arange(len(scores)), scores))[-max(1, len(scores) // BEST_PARTS) :]
-        for index in np.flatnonzero(rng.random(len(tasks)) < self.config.play_on_probability).tolist():
+        for index in chosen:
             tasks[index] = self._task(index, int(rng.choice(highest)))
             tasks[index].steps = self.config.play_on_steps
 
