@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from goexplore.control._config import ControlConfig, control_preset
 from goexplore.control._training import ControlTraining
 from goexplore.envs import EnvSpec, env_spec
-from goexplore.errors import InputError
 from goexplore.learn import Ranks, default_ranks, default_workers
 from goexplore.runs import RunFolder
 from goexplore.training import CHECKPOINT_SECONDS, Limits, TrainingResult, TrainingRun, altered, begin, go_on
@@ -36,8 +35,7 @@ class ControlRun(TrainingRun):
 
     def to_json(self) -> dict[str, Any]:
         """As it goes into config.json."""
-        env = {name: getattr(self.env, name) for name in ("id", "kwargs", "reset_seed", "return_method")}
-        return {**TrainingRun.to_json(self), "env": env}
+        return {**TrainingRun.to_json(self), "env": self.env.to_json()}
 
     @classmethod
     def more(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,11 +135,7 @@ def resume_control(
     """
     folder = RunFolder.open(Path(path))
     run = ControlRun.open(folder, steps=steps, trust=trust)
-    if ":" in run.env.id and not trust:
-        raise InputError(
-            f"{path} trains on {run.env.id}, code that going on would run; if you trust it, say so with --trust"
-            " (trust=True from Python)"
-        )
+    run.env.require_trust(f"{path} trains on", by="going on", trust=trust)
     return _result(folder.path, run, go_on(folder, run, Limits(minutes, checkpoint_seconds), progress=progress))
 
 

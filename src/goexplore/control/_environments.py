@@ -14,7 +14,7 @@ from goexplore.archive import join_bytes, split_bytes
 from goexplore.control._config import ControlConfig
 from goexplore.envs import EnvSpec
 from goexplore.learn import Transitions
-from goexplore.play import LifeScore, Play, make_play, restore_game, save_game
+from goexplore.play import LifeScore, Play, draw_no_ops, make_play, restore_game, save_game
 
 
 class Episode(NamedTuple):
@@ -43,7 +43,7 @@ class Player:
 
     def _begin(self) -> None:
         play = self.play
-        play.reset(int(play.rng.integers(play.max_no_ops + 1)) if play.max_no_ops else 0)
+        play.reset(draw_no_ops(play))
         self._score, self._steps, self.first = LifeScore(play.lives), 0, True
 
     def step(self, action: Any) -> tuple[float, bool]:

@@ -68,7 +68,7 @@ class Demonstration:
         about = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
-            "env": {name: getattr(self.env, name) for name in ("id", "kwargs", "reset_seed", "return_method")},
+            "env": self.env.to_json(),
             "score": self.score,
             "ends_episode": self.ends_episode,
             "state": self.state,
@@ -127,11 +127,7 @@ class Demonstration:
             raise InputError(
                 f"the demonstration {path} is damaged ({type(error).__name__}: {error}); extract it again"
             ) from error
-        if ":" in made.env.id and not trust:
-            raise InputError(
-                f"{path} is of {made.env.id}, code that reading it would run; if you trust it, say so with --trust"
-                " (trust=True from Python)"
-            )
+        made.env.require_trust(f"{path} is of", by="reading it", trust=trust)
         return made
 
 

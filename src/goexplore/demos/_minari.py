@@ -93,8 +93,7 @@ def from_minari(dataset_id: str, *, env_id: str | None = None, trust: bool = Fal
         else:
             spec = EnvSpec(_env_id(dataset, env_id))
             found.append(_foreign(dataset.id, index, spec, actions, rewards, trust=trust))
-        if ":" in spec.id and not trust:
-            raise _untrusted(spec.id)
+        spec.require_trust("the dataset is of", by="reading it", trust=trust)
     return found
 
 
@@ -103,12 +102,6 @@ def _env_id(dataset: Any, given: str | None) -> str:
     if chosen is None:
         raise InputError("the dataset does not say which environment it is of: give it with --env-id")
     return str(chosen)
-
-
-def _untrusted(env_id: str) -> InputError:
-    return InputError(
-        f"the dataset is of {env_id}, code that reading it would run; if you trust it, say so with --trust"
-    )
 
 
 def _episode(minari: Any, env: RestorableEnv, index: int, demonstration: Demonstration) -> Any:
@@ -135,8 +128,7 @@ def _episode(minari: Any, env: RestorableEnv, index: int, demonstration: Demonst
 def _foreign(
     name: str, index: int, spec: EnvSpec, actions: NDArray[Any], rewards: NDArray[np.float64], *, trust: bool
 ) -> Demonstration:
-    if ":" in spec.id and not trust:  # before it is made, which would import it
-        raise _untrusted(spec.id)
+    spec.require_trust("the dataset is of", by="reading it", trust=trust)  # before it is made, which would import it
     env = make_env(spec)
     env.reset()
     over = False

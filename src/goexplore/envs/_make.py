@@ -33,6 +33,27 @@ class EnvSpec:
     factory: Callable[..., Any] | None = None
     """A Python callable in place of an importable id; crosses processes, but cannot be written to a file."""
 
+    def to_json(self) -> dict[str, Any]:
+        """As plain values; a callable is left out."""
+        return {name: getattr(self, name) for name in ("id", "kwargs", "reset_seed", "return_method")}
+
+    def require_trust(self, what: str, *, by: str, trust: bool) -> None:
+        """Refuses third-party code that was named by a file and not by the user.
+
+        Args:
+            what: the file and what it has to do with the environment, for example "x.npz is of".
+            by: what would run the code, for example "reading it".
+            trust: whether the user trusts it.
+
+        Raises:
+            InputError: the environment is `package.module:name`, whose import runs code, and not trusted.
+        """
+        if ":" in self.id and not trust:
+            raise InputError(
+                f"{what} {self.id}, code that {by} would run; if you trust it, say so with --trust (trust=True from"
+                " Python)"
+            )
+
 
 def env_spec(env: str | Callable[..., Any], **settings: Any) -> EnvSpec:
     """Builds a spec from an id or from a callable that returns a new environment.

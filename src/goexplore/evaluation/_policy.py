@@ -204,15 +204,14 @@ class _Game:
     def __init__(self, policy: Any, number: int, conditions: Conditions, watch: Watch | None = None) -> None:
         import torch
 
-        from goexplore.play import LifeScore
+        from goexplore.play import LifeScore, draw_no_ops
 
         noise, choices = np.random.SeedSequence(conditions.seed, spawn_key=(number,)).spawn(2)
         self._conditions = conditions
         self._on_step = watch.on_step if watch is not None and watch.number == number else None
         self.number, self.play = number, policy.make_play(seed=noise, render=self._on_step is not None)
         self.choices = torch.Generator().manual_seed(int(choices.generate_state(1, np.uint64)[0] >> 1))
-        no_ops = int(self.play.rng.integers(self.play.max_no_ops + 1)) if self.play.max_no_ops else 0
-        self.play.reset(no_ops)
+        self.play.reset(draw_no_ops(self.play))
         self.steps, self._score = 0, LifeScore(self.play.lives)
 
     def step(self, action: Any) -> bool:

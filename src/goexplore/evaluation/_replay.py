@@ -63,7 +63,7 @@ def evaluate_replay(
 
 def play_replays(numbers: Sequence[int], demonstrations: str, view: View, seed: int, trust: bool) -> list[EpisodeScore]:
     """Replays blindly; each episode has the randomness of its number."""
-    from goexplore.play import LifeScore, make_play
+    from goexplore.play import LifeScore, draw_no_ops, make_play
 
     found = load_demonstrations(demonstrations, trust=trust)
     played = []
@@ -71,7 +71,7 @@ def play_replays(numbers: Sequence[int], demonstrations: str, view: View, seed: 
         demonstration = found[number % len(found)]
         noise = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         play = make_play(demonstration.env, view, noise)
-        play.reset(int(noise.integers(play.max_no_ops + 1)) if play.max_no_ops else 0)
+        play.reset(draw_no_ops(play))
         score, steps = LifeScore(play.lives), 0
         for row in demonstration.actions:
             reward, over = play.step(play.policy_action(row))

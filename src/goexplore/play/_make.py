@@ -33,6 +33,11 @@ def view_from_json(saved: dict[str, Any]) -> View:
     return _KINDS[values.pop("kind")](**values)
 
 
+def draw_no_ops(play: Play) -> int:
+    """Raw frames of doing nothing at the start of an episode, from the game's own generator."""
+    return int(play.rng.integers(play.max_no_ops + 1)) if play.max_no_ops else 0
+
+
 def make_play(spec: EnvSpec, view: View, rng: np.random.Generator, *, render: bool = False) -> Play:
     """Makes a game for a policy.
 

@@ -57,7 +57,7 @@ class Policy:
             {
                 "format": FORMAT,
                 "format_version": FORMAT_VERSION,
-                "env": {name: getattr(self.env, name) for name in ("id", "kwargs", "reset_seed", "return_method")},
+                "env": self.env.to_json(),
                 "view": view_to_json(self.view),
                 "network": dataclasses.asdict(self.network.config),
                 "spaces": dataclasses.asdict(self.network.spaces),
@@ -100,11 +100,7 @@ class Policy:
             raise InputError(f"the policy {path} is damaged ({type(error).__name__}: {error})") from error
         except _safetensors().SafetensorError as error:
             raise InputError(f"the policy {path} is damaged ({error})") from error
-        if ":" in made.env.id and not trust:
-            raise InputError(
-                f"{path} plays {made.env.id}, code that using it would run; if you trust it, say so with --trust"
-                " (trust=True from Python)"
-            )
+        made.env.require_trust(f"{path} plays", by="using it", trust=trust)
         network.eval()
         return made
 

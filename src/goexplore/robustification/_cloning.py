@@ -16,7 +16,7 @@ from torch import Tensor
 
 from goexplore.errors import InputError
 from goexplore.learn import Agent, Ranks, Spaces
-from goexplore.play import Play
+from goexplore.play import Play, draw_no_ops
 from goexplore.robustification._route import Route
 
 CHUNK = 64
@@ -110,7 +110,7 @@ def noisy_replays(
     kept = Replays(play.spaces)
     for number in range(count):
         route = routes[number % len(routes)]
-        play.reset(int(play.rng.integers(play.max_no_ops + 1)) if play.max_no_ops else 0)
+        play.reset(draw_no_ops(play))
         observations, rewards, lives, score = [], [], play.lives, 0.0
         actions = [*route.actions, *[route.actions[-1]] * LATE_STEPS]  # noise may have cost some time
         for action in actions:

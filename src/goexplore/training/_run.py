@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from goexplore.training._protocol import Trainable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingRun:
+class TrainingRun(ABC):
     """What is trained, as config.json has it. Subclasses add their configuration, and how a rank sets it up."""
 
     FORMAT: ClassVar[str]
@@ -50,13 +51,13 @@ class TrainingRun:
                 f" {self.config.ppo.minibatches} minibatches: a network with memory learns from whole actors"
             )
 
+    @abstractmethod
     def make(self, path: Path, ranks: Ranks) -> Trainable:
         """Sets a rank's training up, in the run folder `path`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def resume_command(self, path: Path) -> str:
         """What to type to go on with it."""
-        raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
         """As it goes into config.json."""
