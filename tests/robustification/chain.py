@@ -7,6 +7,7 @@ import numpy as np
 
 from goexplore.demos import Demonstration
 from goexplore.envs import EnvSpec
+from goexplore.play import PlainView, Play, make_play
 
 LENGTH = 50
 
@@ -52,3 +53,7 @@ def chain_demonstration(length: int = LENGTH) -> Demonstration:
         state="",
         frames_per_step=1,
     )
+
+
+def chain_play(seed: int = 0, **view) -> Play:
+    return make_play(chain_spec(), PlainView(**view), np.random.default_rng(seed))
