@@ -237,15 +237,6 @@ def test_damaged_policies_are_refused(demonstrations, tmp_path):
         Policy.load(tmp_path / "nowhere")
 
 
-def test_another_number_of_ranks_is_refused_and_nothing_changes(demonstrations, tmp_path):
-    train(demonstrations, tmp_path / "run", ranks=2, minutes=1e-6)
-    before = (tmp_path / "run" / "config.json").read_bytes()
-    for ranks in (1, 3):
-        with pytest.raises(InputError, match="was trained with 2"):
-            resume_robustify(tmp_path / "run", ranks=ranks, trust=True, progress=False)
-    assert (tmp_path / "run" / "config.json").read_bytes() == before
-
-
 def test_what_cannot_be_trained_leaves_nothing_behind(demonstrations, tmp_path):
     for ranks in (1, 2):
         wrong = replace(chain_demonstration(12), rewards=np.eye(12)[3])

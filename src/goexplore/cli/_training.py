@@ -23,18 +23,19 @@ if TYPE_CHECKING:
 class TrainingOptions:
     """What trainings have in common."""
 
-    out: Path = Path("runs/policy")
-    """The run folder."""
+    out: Path | None = None
+    """The run folder. Default: runs/policy."""
     resume: Path | None = None
     """Go on with this run folder instead."""
-    preset: Literal["laptop", "paper", "original-code"] = "laptop"
-    """laptop (a few cores), paper (as published; for GPUs) or original-code (as the authors' scripts ran)."""
+    preset: Literal["laptop", "paper", "original-code"] | None = None
+    """laptop (the default; a few cores), paper (as published; for GPUs) or original-code (as the authors' scripts
+    ran)."""
     steps: int | None = None
     """Agent steps to train for, of all actors together. Default: the preset's."""
     minutes: float | None = None
     """Stop after this many minutes of this session, if that comes first."""
-    seed: int = 0
-    """One seed and one number of ranks give one training."""
+    seed: int | None = None
+    """One seed and one number of ranks give one training. Default: 0."""
     ranks: int | None = None
     """Processes that train together. Default: one for each core or GPU. Under torchrun those that it started."""
     workers: int | None = None
@@ -52,8 +53,26 @@ class TrainingOptions:
         """Whether it is clear what to train."""
         if (given is None) == (self.resume is None):
             raise InputError(f"expected {what}, or --resume RUN, and not both")
-        if self.resume is not None and self.set:
-            raise InputError("--set belongs to a new run: one that goes on keeps its settings")
+        if self.resume is None:
+            return
+        for name in ("out", "preset", "seed", "ranks", "workers", "set"):
+            if getattr(self, name) not in (None, ()):
+                raise InputError(f"--{name} belongs to a new run: one that goes on keeps its settings")
+
+    def of_a_new_run(self) -> dict[str, Any]:
+        """The arguments of the functions that begin a training."""
+        return {
+            "out": self.out or Path("runs/policy"),
+            "preset": self.preset or "laptop",
+            "seed": self.seed or 0,
+            "ranks": self.ranks,
+            "workers": self.workers,
+            "settings": parse_settings(self.set),
+        }
+
+    def limits(self) -> dict[str, Any]:
+        """The arguments of the functions that begin or go on."""
+        return {"steps": self.steps, "minutes": self.minutes, "checkpoint_seconds": self.checkpoint_seconds}
 
 
 @dataclass
@@ -75,28 +94,9 @@ class Robustify(TrainingOptions):
 
         self.check(self.demonstrations, "a folder of demonstrations")
         if self.resume is not None:
-            result = resume_robustify(
-                self.resume,
-                steps=self.steps,
-                minutes=self.minutes,
-                ranks=self.ranks,
-                trust=self.trust,
-                checkpoint_seconds=self.checkpoint_seconds,
-            )
+            result = resume_robustify(self.resume, trust=self.trust, **self.limits())
         else:
-            result = robustify(
-                self.demonstrations or "",
-                out=self.out,
-                preset=self.preset,
-                steps=self.steps,
-                minutes=self.minutes,
-                seed=self.seed,
-                ranks=self.ranks,
-                workers=self.workers,
-                trust=self.trust,
-                checkpoint_seconds=self.checkpoint_seconds,
-                settings=parse_settings(self.set),
-            )
+            result = robustify(self.demonstrations or "", trust=self.trust, **self.of_a_new_run(), **self.limits())
         return _say(result, as_json=self.json)
 
 
@@ -121,22 +121,11 @@ class Control(TrainingOptions):
         from goexplore.control import control, resume_control
 
         self.check(self.env_id, "an environment")
-        limits: dict[str, Any] = {"minutes": self.minutes, "checkpoint_seconds": self.checkpoint_seconds}
         if self.resume is not None:
-            result = resume_control(self.resume, steps=self.steps, trust=self.trust, **limits)
+            result = resume_control(self.resume, trust=self.trust, **self.limits())
         else:
-            result = control(
-                self.env_id or "",
-                out=self.out,
-                preset=self.preset,
-                steps=self.steps,
-                seed=self.seed,
-                ranks=self.ranks,
-                workers=self.workers,
-                env_kwargs=parse_settings(self.env_kwargs),
-                settings=parse_settings(self.set),
-                **limits,
-            )
+            kwargs = parse_settings(self.env_kwargs)
+            result = control(self.env_id or "", env_kwargs=kwargs, **self.of_a_new_run(), **self.limits())
         return _say(result, as_json=self.json)
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from goexplore.demos import load_demonstrations, save_demonstrations
-from goexplore.errors import InputError
 from goexplore.learn import default_ranks, default_workers
 from goexplore.robustification._config import RobustifyConfig, robustify_preset
 from goexplore.robustification._run import RobustifyResult, RobustifyRun
@@ -79,7 +78,6 @@ def resume_robustify(
     *,
     steps: int | None = None,
     minutes: float | None = None,
-    ranks: int | None = None,
     trust: bool = False,
     progress: bool = True,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
@@ -90,7 +88,6 @@ def resume_robustify(
         path: the run folder.
         steps: new total of agent steps.
         minutes: stop after this many minutes of this session.
-        ranks: processes; as many as before, each goes on with its own episodes.
         trust: import the environment that the demonstrations name.
         progress: show progress on standard error.
         checkpoint_seconds: time between checkpoints.
@@ -100,8 +97,6 @@ def resume_robustify(
     """
     folder = RunFolder.open(Path(path))
     run = RobustifyRun.open(folder, steps=steps, trust=trust)
-    if ranks is not None and ranks != run.ranks:
-        raise InputError(f"ranks {ranks}: {path} was trained with {run.ranks}, and goes on with as many")
     return _result(folder.path, run, go_on(folder, run, Limits(minutes, checkpoint_seconds), progress=progress))
 
 
