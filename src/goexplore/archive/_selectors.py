@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from goexplore.archive._archive import Archive
 from goexplore.archive._montezuma_selector import MontezumaSelector
 from goexplore.archive._room_selector import RoomSelector
+from goexplore.archive._shelves_selector import ShelvesSelector
 from goexplore.errors import InputError
 from goexplore.plugins import load_object, made
 
@@ -54,6 +55,7 @@ SELECTORS: dict[str, type[Selector]] = {
     "inverse": InverseSelector,
     "uniform": UniformSelector,
     "montezuma": MontezumaSelector,
+    "shelves": ShelvesSelector,
 }
 
 

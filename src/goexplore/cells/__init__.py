@@ -9,6 +9,7 @@ from goexplore.cells._montezuma import PYRAMID, ROOM_AT, MontezumaCells
 from goexplore.cells._pitfall import PitfallCells
 from goexplore.cells._protocol import LONGEST_RAW_KEY, CellFunction, key_of, short_key
 from goexplore.cells._search import Downscaling, Sample, objective, search
+from goexplore.cells._shelves import ShelvesCells
 
 __all__ = [
     "DOMAIN_CELLS",
@@ -29,6 +30,7 @@ __all__ = [
     "PitfallCells",
     "RamFeatures",
     "Sample",
+    "ShelvesCells",
     "WholeObservation",
     "domain_cells",
     "key_of",

@@ -13,18 +13,19 @@ from goexplore.cells._features import Callback, RamFeatures, WholeObservation
 from goexplore.cells._montezuma import MontezumaCells
 from goexplore.cells._pitfall import PitfallCells
 from goexplore.cells._protocol import CellFunction
+from goexplore.cells._shelves import ShelvesCells
 from goexplore.errors import InputError
 from goexplore.plugins import load_object, nearest
 
 FORMS = (
     "dynamic[:WxHxD], downscale[:WxHxD], domain, montezuma[:WxH], pitfall[:WxH], observation[:SIZE],"
-    " ram:NAME=BYTE[/SIZE],..., or package.module:name of your own"
+    " ram:NAME=BYTE[/SIZE],..., shelves[:original|:lift], or package.module:name of your own"
 )
 
-NAMES = ("dynamic", "downscale", "domain", "montezuma", "observation", "pitfall", "ram")
+NAMES = ("dynamic", "downscale", "domain", "montezuma", "observation", "pitfall", "ram", "shelves")
 OWN_PREFIXES = tuple(f"{name}:" for name in NAMES)
-DOMAIN_CELLS = {"montezuma_revenge": "montezuma", "pitfall": "pitfall"}
-"""ROM names of the games that we know, and the cells made from that knowledge."""
+DOMAIN_CELLS = {"montezuma_revenge": "montezuma", "pitfall": "pitfall", "goexplore/FetchShelves-v0": "shelves"}
+"""The games (by their ROM's name) and environments that we know, and the cells made from that knowledge."""
 
 
 def make_cells(cells: str | CellFunction | Callable[..., Any]) -> CellFunction:
@@ -44,8 +45,8 @@ def make_cells(cells: str | CellFunction | Callable[..., Any]) -> CellFunction:
     raise InputError(f"cells: got a {type(cells).__name__}; expected a function, a CellFunction, or {FORMS}")
 
 
-def domain_cells(game: str | None) -> str:
-    """Returns the name of the cells made from knowledge of an Atari game.
+def domain_cells(game: str) -> str:
+    """Returns the name of the cells made from knowledge of an Atari game or an environment.
 
     Raises:
         InputError: there are none for it.
@@ -76,6 +77,8 @@ def _named(name: str) -> CellFunction:
             return WholeObservation(float(match[1]) if match[1] else None)
         except ValueError as error:
             raise InputError(f"cells {name!r}: {match[1]} is not a number") from error
+    if match := re.fullmatch(r"shelves(?::(original|lift))?", name):
+        return ShelvesCells(original=match[1] == "original", lift=match[1] == "lift")
     if name.startswith("ram:"):
         return RamFeatures(_ram_places(name))
     if names_own_code(name):

@@ -30,6 +30,9 @@ class CellFunction(ABC):
         cells.load(state)                    # with every restore
     """
 
+    reads_observations = True
+    """False if `key` looks at the environment alone. Some environments can then leave observations out."""
+
     @abstractmethod
     def key(self, observation: Any, env: Any) -> bytes:
         """Returns the cell's key; long ones are shortened with `short_key`.

@@ -31,8 +31,8 @@ class SearchOptions:
     """How cells are selected: seen, inverse, uniform, rooms:BYTES, montezuma (with its domain cells), or
     package.module:name."""
     explorer: str | None = None
-    """How to act after a return: random (actions repeated), pure-random, mixed (half of the rollouts each), or
-    package.module:name."""
+    """How to act after a return: random (actions repeated), pure-random, mixed (half of the rollouts each),
+    tanh-normal (numbers near their bounds), or package.module:name."""
     reset_counters_on_improvement: bool | None = None
     """Zero a cell's counters whenever it is found or improved."""
     pipelined: bool | None = None

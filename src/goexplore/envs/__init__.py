@@ -1,15 +1,19 @@
-"""Environments that can be saved and put back: Atari, any Gymnasium environment, and small toys."""
+"""Environments that can be saved and put back: Atari, any Gymnasium environment, a robot, and small toys."""
 
 from goexplore.envs import toys
-from goexplore.envs._actions import ActionSpace
+from goexplore.envs._actions import ActionSpace, repeating
 from goexplore.envs._atari import AtariEnv, atari_game_of, atari_games
 from goexplore.envs._check import Check, check_env
 from goexplore.envs._emulator import KNOWN_BROKEN_ROUND_TRIPS, AtariEmulator
 from goexplore.envs._gymnasium import GymnasiumEnv
+from goexplore.envs._headless import prefer_egl
 from goexplore.envs._make import EnvSpec, env_spec, is_atari, make_env, resolved
 from goexplore.envs._protocol import RestorableEnv, SnapshotKind
+from goexplore.envs._register import register_shelves
 
+prefer_egl()
 toys.register()
+register_shelves()
 
 __all__ = [
     "KNOWN_BROKEN_ROUND_TRIPS",
@@ -27,5 +31,6 @@ __all__ = [
     "env_spec",
     "is_atari",
     "make_env",
+    "repeating",
     "resolved",
 ]

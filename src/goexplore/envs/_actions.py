@@ -77,12 +77,7 @@ class ActionSpace:
 
     def sample_repeating(self, rng: np.random.Generator, count: int, repeat_probability: float) -> NDArray[Any]:
         """Draws `count` uniform actions, each of which repeats the one before with a given probability."""
-        fresh = self.sample(rng, count)
-        renew = rng.random(count) >= repeat_probability
-        renew[0] = True
-        drawn_at = np.maximum.accumulate(np.where(renew, np.arange(count), 0))
-        repeated: NDArray[Any] = fresh[drawn_at]
-        return repeated
+        return repeating(self.sample(rng, count), rng, repeat_probability)
 
     def row(self, action: Any) -> Any:
         """Turns what an explorer returns into what is stored: an int, or an array of its own.
@@ -106,3 +101,12 @@ class ActionSpace:
     def to_env(self, row: Any) -> Any:
         """Turns a stored row into what the environment's `step` takes: an int, or an array."""
         return int(row) if self.discrete and self.shape == () else np.asarray(row, self.dtype)
+
+
+def repeating(fresh: NDArray[Any], rng: np.random.Generator, probability: float) -> NDArray[Any]:
+    """Takes each action or, with a given probability, the one before again; the first is always taken."""
+    renew = rng.random(len(fresh)) >= probability
+    renew[0] = True
+    drawn_at = np.maximum.accumulate(np.where(renew, np.arange(len(fresh)), 0))
+    repeated: NDArray[Any] = fresh[drawn_at]
+    return repeated

@@ -32,6 +32,7 @@ class GymnasiumEnv:
     def __init__(self, env: gym.Env[Any, Any], *, reset_seed: int = 0, return_method: str = AUTO) -> None:
         self._env = env
         self._reset_seed = reset_seed
+        self._observes = True
         self.observation: Observation = None
         self.info: dict[str, Any] = {}
         """What the last reset or step returned as `info`."""
@@ -69,8 +70,23 @@ class GymnasiumEnv:
         self.observation, reward, terminated, truncated, self.info = self._env.step(action)
         return self.observation, float(reward), bool(terminated), bool(truncated), self.info
 
+    def leave_observations_out(self) -> None:
+        """Lets steps do without observations, if the environment has `observing` and `observe()`.
+
+        Where nobody looks at them, computing them may cost more than the rest of the search. Snapshots carry them all
+        the same.
+        """
+        inner = self._env.unwrapped
+        if hasattr(inner, "observing") and callable(getattr(inner, "observe", None)):
+            inner.observing = self._observes = False
+
+    def _catch_up(self) -> None:
+        if not self._observes:
+            self.observation = self.unwrapped.observe()
+
     def snapshot(self) -> bytes | None:
         """Saves the state and the observation."""
+        self._catch_up()
         return encode_state(self._method, self._method.save(self._env), self.observation)
 
     def restore(self, snapshot: bytes) -> Observation:
@@ -82,6 +98,7 @@ class GymnasiumEnv:
 
     def fingerprint(self) -> bytes:
         """The state where it is plain data, and the observation."""
+        self._catch_up()
         if self.return_method in ("native", "mujoco"):
             return pack([self._method.save(self._env), self.observation])
         return pack(self.observation)

@@ -147,6 +147,8 @@ def _make_registered(spec: EnvSpec, *, render: bool) -> gym.Env[Any, Any]:
             raise InputError("MiniGrid is not installed; get it with: pip install minigrid") from error
     try:
         return gym.make(spec.id, **kwargs)
+    except InputError:
+        raise
     except (gym.error.NameNotFound, gym.error.NamespaceNotFound, gym.error.VersionNotFound) as error:
         known = list(gym.registry)
         with contextlib.suppress(InputError):

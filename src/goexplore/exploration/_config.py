@@ -35,7 +35,7 @@ class ExplorationConfig:
     new more eagerly, which pays at small budgets."""
     explorer: Any = "random"
     """How to act after a return: "random" (with repetition), "pure-random" (without), "mixed" (half of the rollouts
-    with, half without), "package.module:name", or an Explorer."""
+    with, half without), "tanh-normal" (numbers near their bounds), "package.module:name", or an Explorer."""
     reset_counters_on_improvement: bool = False
     """Zero a cell's counters whenever it is found or improved. Paper: not mentioned; the authors' Atari
     scripts do so, which sends every improved cell back to full weight."""

@@ -6,7 +6,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from goexplore.envs import ActionSpace
+from goexplore.envs import ActionSpace, repeating
 from goexplore.errors import InputError
 from goexplore.plugins import load_object, made
 
@@ -68,18 +68,45 @@ class MixedExplorer(RandomExplorer):
         self._draw(rng, action_space, steps, self._repeat_probability if rng.random() < MIXED_SHARE else 0.0)
 
 
+class TanhNormalExplorer(RandomExplorer):
+    """Numbers drawn as tanh(2 N(0, 1)), scaled to the action's bounds: mostly near one bound or the other.
+
+    What the authors' code does with the robot, where the paper says uniform.
+    """
+
+    def begin(self, rng: np.random.Generator, action_space: ActionSpace, observation: Any, steps: int) -> None:
+        """Draws the whole rollout at once.
+
+        Raises:
+            InputError: actions are choices.
+        """
+        if action_space.discrete:
+            raise InputError("explorer 'tanh-normal': expected actions that are numbers, and got choices")
+        fresh = np.tanh(2.0 * rng.standard_normal((steps, *action_space.shape)))
+        middle, half = (action_space.high + action_space.low) / 2.0, (action_space.high - action_space.low) / 2.0
+        self._actions = list(
+            repeating((middle + half * fresh).astype(action_space.dtype), rng, self._repeat_probability)
+        )
+        self._actions.reverse()
+
+
+EXPLORERS: dict[str, type[RandomExplorer]] = {
+    "random": RandomExplorer,
+    "mixed": MixedExplorer,
+    "tanh-normal": TanhNormalExplorer,
+}
+
+
 def make_explorer(explorer: str | Explorer, *, repeat_probability: float) -> Explorer:
-    """Returns the explorer of that name ("random", "pure-random", "mixed", `package.module:name`), or the object."""
+    """Returns the explorer of that name (`EXPLORERS`, "pure-random", `package.module:name`), or the object."""
     if not isinstance(explorer, str):
         return cast(Explorer, made(explorer))
-    if explorer == "random":
-        return RandomExplorer(repeat_probability)
+    if explorer in EXPLORERS:
+        return EXPLORERS[explorer](repeat_probability)
     if explorer == "pure-random":
         return RandomExplorer(0.0)
-    if explorer == "mixed":
-        return MixedExplorer(repeat_probability)
     if ":" not in explorer:
         raise InputError(
-            f"explorer {explorer!r}: expected random, pure-random, mixed or package.module:name of your own"
+            f"explorer {explorer!r}: expected {', '.join(EXPLORERS)}, pure-random or package.module:name of your own"
         )
     return cast(Explorer, made(load_object(explorer, what="explorer")))

@@ -1,8 +1,8 @@
 """The settings of the paper's set-ups, of the authors' code, and of ours for small machines.
 
-A set-up is a kind of cells: downscaled frames that adapt (`dynamic`), knowledge of Montezuma's Revenge (`montezuma`)
-or of Pitfall (`pitfall`), or anything else. Each field of `ExplorationConfig` and `Fitting` names the paper's value
-and its source; what differs is stated here.
+A set-up is a kind of cells: downscaled frames that adapt (`dynamic`), knowledge of Montezuma's Revenge (`montezuma`),
+of Pitfall (`pitfall`) or of the robot (`shelves`), or anything else. Each field of `ExplorationConfig` and `Fitting`
+names the paper's value and its source; what differs is stated here.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ TINY = ExplorationConfig(
     fitting=Fitting(first_steps=500, every_steps=5_000, sample_probability=0.2, least_frames=50, proposals=50),
 )
 
+ROBOT: dict[str, Any] = {"explore_steps": 30, "repeat_probability": 0.9}  # Methods, "Exploration phase"
+
 UNTIL_FIRST_DEATH = {"end_on_life_loss": True}
 NO_ROLLOVER_GUARD = {"rollover_guard": False}  # the authors patched the score counter in later phases only
 
@@ -79,6 +81,10 @@ SET_UPS: dict[tuple[str, str], Preset] = {
     ),
     # Hundreds of rooms in a row: what matters is to get to the next (docs/measurements.md).
     ("laptop", "pitfall"): Preset(replace(LAPTOP, selector="rooms:1")),
+    ("paper", "shelves"): Preset(replace(PAPER, **ROBOT)),
+    # The authors' robot draws its actions differently, and prefers an open upper door; counters are not reset.
+    ("original-code", "shelves"): Preset(replace(PAPER, **ROBOT, explorer="tanh-normal", selector="shelves")),
+    ("laptop", "shelves"): Preset(replace(LAPTOP, **ROBOT)),
 }
 """Where a preset depends on the kind of cells."""
 

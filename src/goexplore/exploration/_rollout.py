@@ -19,7 +19,7 @@ from goexplore.cells import LONGEST_RAW_KEY, AdaptiveCells, CellFunction, make_c
 from goexplore.envs import EnvSpec, RestorableEnv, make_env
 from goexplore.errors import GoExploreError, InputError
 from goexplore.exploration._config import ExplorationConfig
-from goexplore.exploration._explorers import Explorer, make_explorer
+from goexplore.exploration._explorers import Explorer, RandomExplorer, make_explorer
 from goexplore.exploration._tasks import Candidate, End, KnownCells, RolloutResult, Task, Update
 
 NONE: frozenset[int] = frozenset()
@@ -49,6 +49,8 @@ class Roller:
         self._explorer: Explorer = make_explorer(
             spec.config.explorer, repeat_probability=spec.config.repeat_probability
         )
+        if isinstance(self._explorer, RandomExplorer) and not self._cells.reads_observations:
+            getattr(self._env, "leave_observations_out", lambda: None)()
         self._codec = SnapshotCodec(spec.snapshot_reference)
         self._seed = spec.seed
         self._known = KnownCells()

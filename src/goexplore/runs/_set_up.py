@@ -23,7 +23,9 @@ def set_up(spec: EnvSpec, cells: str | CellFunction | Callable[..., Any] | None,
         what the user asked for comes first.
     """
     game = atari_game_of(spec.id) if spec.factory is None else None
-    chosen = domain_cells(game) if cells == "domain" else named(cells)
+    if cells is None and spec.factory is None:
+        cells = DOMAIN_CELLS.get(spec.id)
+    chosen = domain_cells(game or spec.id) if cells == "domain" else named(cells)
     name = chosen if isinstance(chosen, str) else ""
     preset_config(preset, cells=name)
     if game is not None:
