@@ -67,9 +67,8 @@ def test_stopping_and_resuming_changes_nothing(tmp_path, monkeypatch):
 def test_episodes_end_where_the_environment_says_and_where_time_is_up():
     environments = ResetEnvironments(
         lambda rng: make_play(chain_spec(2), PlainView(max_steps=7), rng),
+        ControlConfig(rewards="plain"),
         actors=1,
-        sign=False,
-        life_loss_ends=False,
         seeds=np.random.SeedSequence(0),
     )
     right = [0, (7 * 1 + 1 // 3) % 4]

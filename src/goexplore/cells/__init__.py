@@ -7,7 +7,7 @@ from goexplore.cells._features import Callback, Features, RamFeatures, WholeObse
 from goexplore.cells._make import DOMAIN_CELLS, FORMS, domain_cells, make_cells, names_own_code
 from goexplore.cells._montezuma import PYRAMID, ROOM_AT, MontezumaCells
 from goexplore.cells._pitfall import PitfallCells
-from goexplore.cells._protocol import LONGEST_RAW_KEY, CellFunction, key_of, short_key
+from goexplore.cells._protocol import LONGEST_RAW_KEY, CellFunction, cell_key, key_of, short_key
 from goexplore.cells._search import Downscaling, Sample, objective, search
 from goexplore.cells._shelves import ShelvesCells
 
@@ -32,6 +32,7 @@ __all__ = [
     "Sample",
     "ShelvesCells",
     "WholeObservation",
+    "cell_key",
     "domain_cells",
     "key_of",
     "make_cells",

@@ -53,7 +53,7 @@ def domain_cells(game: str) -> str:
     """
     if game not in DOMAIN_CELLS:
         raise InputError(
-            f"cells 'domain': we know {' and '.join(DOMAIN_CELLS)} only; for other environments write what you know as"
+            f"cells 'domain': we know {', '.join(DOMAIN_CELLS)} only; for other environments write what you know as"
             " a function (package.module:name), or choose --cells dynamic"
         )
     return DOMAIN_CELLS[game]

@@ -52,6 +52,8 @@ class MontezumaCells(CellFunction):
 
     TOP = TOP
 
+    atari_screen = "palette"
+
     def __init__(self, cell_width: int = 8, cell_height: int = 16) -> None:
         if cell_width < 1 or cell_height < 1:
             raise InputError(f"montezuma:{cell_width}x{cell_height}: expected a cell of at least 1 x 1 pixels")

@@ -7,12 +7,13 @@ knowledge (Methods, "Downscaling on Atari" and "Domain knowledge representations
 from __future__ import annotations
 
 import hashlib
+import traceback
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from goexplore.errors import InputError
+from goexplore.errors import GoExploreError, InputError
 
 LONGEST_RAW_KEY = 32
 
@@ -32,6 +33,8 @@ class CellFunction(ABC):
 
     reads_observations = True
     """False if `key` looks at the environment alone. Some environments can then leave observations out."""
+    atari_screen: Literal["gray", "palette"] = "gray"
+    """What an Atari game should show as its observation."""
 
     @abstractmethod
     def key(self, observation: Any, env: Any) -> bytes:
@@ -98,3 +101,23 @@ def _canonical(value: Any) -> str:
         f"the cell function returned a {type(value).__name__}; expected bytes, a whole number, a string,"
         " or a tuple of these"
     )
+
+
+def cell_key(cells: CellFunction, observation: Any, env: Any) -> bytes:
+    """Asks the cell function for a key.
+
+    Raises:
+        InputError: it raised something, or returned something other than bytes.
+    """
+    try:
+        key = cells.key(observation, env)
+    except GoExploreError:
+        raise
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise InputError(
+            f"the cell function raised {type(error).__name__}: {error} (line {place.lineno} of {place.filename})"
+        ) from error
+    if type(key) is not bytes:
+        raise InputError(f"the cell function returned a {type(key).__name__}; expected bytes")
+    return key if len(key) <= LONGEST_RAW_KEY else short_key(key)

@@ -107,14 +107,18 @@ class Control(TrainingOptions):
     For example:
       goexplore control ppo ALE/MontezumaRevenge-v5 --steps 1_500_000 --out runs/mz-ppo
       goexplore control ppo --resume runs/mz-ppo --steps 3_000_000
+      goexplore control count goexplore/FetchShelves-v0 --env-kwargs target=top-right --out runs/shelf-count
     """
 
-    method: tyro.conf.Positional[Literal["ppo"]]
-    """ppo: plain PPO from reset."""
+    method: tyro.conf.Positional[Literal["ppo", "count"]]
+    """ppo: plain PPO from reset. count: with a bonus of 1/sqrt(n) for entering a cell, where n counts the episodes that
+    have entered it."""
     env_id: tyro.conf.Positional[str | None] = None
     """A Gymnasium id, an Atari game, or package.module:name."""
     env_kwargs: tuple[str, ...] = ()
     """Settings of the environment as NAME=VALUE."""
+    cells: str | None = None
+    """Cells to count, by name. Default: those made from what is known of the environment, if there are any."""
 
     def run(self) -> int:
         """Trains."""
@@ -124,8 +128,14 @@ class Control(TrainingOptions):
         if self.resume is not None:
             result = resume_control(self.resume, trust=self.trust, **self.limits())
         else:
-            kwargs = parse_settings(self.env_kwargs)
-            result = control(self.env_id or "", env_kwargs=kwargs, **self.of_a_new_run(), **self.limits())
+            result = control(
+                self.env_id or "",
+                self.method,
+                env_kwargs=parse_settings(self.env_kwargs),
+                cells=self.cells,
+                **self.of_a_new_run(),
+                **self.limits(),
+            )
         return _say(result, as_json=self.json)
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
-from goexplore.envs import is_atari
+from goexplore.cells import DOMAIN_CELLS, AdaptiveCells, make_cells
+from goexplore.envs import atari_game_of, is_atari
 from goexplore.errors import InputError
 from goexplore.learn import NetworkConfig, PPOConfig
 from goexplore.play import AtariView, View
 from goexplore.robustification import robustify_preset
 
 REWARDS = ("sign", "plain")
+METHODS = ("ppo", "count")
 
 
 @dataclass(frozen=True, slots=True)
 class ControlConfig:
-    """Plain PPO, with the network and learner of a robustification."""
+    """PPO from reset, with the network and learner of a robustification."""
 
     view: View = field(default_factory=AtariView)
     network: NetworkConfig = field(default_factory=NetworkConfig)
@@ -28,20 +31,46 @@ class ControlConfig:
     """sign: +1 or -1, as is usual on Atari; plain: as they are."""
     life_loss_ends: bool = False
     """Whether a lost life is an end for learning, though the episode goes on."""
+    cells: str | None = None
+    """Cells whose visits are counted, by name; None counts nothing. Paper: those of the search."""
+    bonus: float = 0.0
+    """Reward for entering a cell for the first time in an episode, times 1/sqrt(n), n being the episodes of all actors
+    that have entered it. Paper: 1 (Methods, "Evaluation"); 0 is plain PPO."""
 
     def __post_init__(self) -> None:
         if self.actors < 1:
             raise InputError(f"actors {self.actors}: expected at least 1")
         if self.rewards not in REWARDS:
             raise InputError(f"rewards {self.rewards!r}: expected one of {', '.join(REWARDS)}")
+        if not 0 <= self.bonus < math.inf or (self.bonus and self.cells is None):
+            raise InputError(f"bonus {self.bonus} with cells {self.cells}: expected at least 0, and cells to count")
+        if self.cells is not None and isinstance(make_cells(self.cells), AdaptiveCells):
+            raise InputError(f"cells {self.cells!r}: counts need cells that stay as they are, for example downscale")
 
 
-def control_preset(name: str, env_id: str) -> ControlConfig:
+def control_preset(name: str, env_id: str, *, method: str = "ppo", cells: str | None = None) -> ControlConfig:
     """Returns what corresponds to `robustify`'s preset of that name, with as many steps in a batch.
 
+    Args:
+        name: of the preset.
+        env_id: the environment.
+        method: "ppo", or "count" for a bonus by counts.
+        cells: to count; None takes those that are known for the environment.
+
     Raises:
-        InputError: there is no such preset.
+        InputError: there is no such preset or method, or no cells to count.
     """
+    if method not in METHODS:
+        raise InputError(f"method {method!r}: expected one of {', '.join(METHODS)}")
+    known = DOMAIN_CELLS.get(atari_game_of(env_id) or env_id)
+    if method == "count" and cells in (None, "domain"):
+        if known is None:
+            raise InputError(
+                f"there are no default cells for {env_id}: say what to count, for example --cells downscale"
+            )
+        cells = known
+    elif cells is None and not is_atari(env_id):
+        cells = known  # for the record: reading a robot's costs nothing
     preset = robustify_preset(name, env_id)
     return ControlConfig(
         view=preset.view,
@@ -51,4 +80,6 @@ def control_preset(name: str, env_id: str) -> ControlConfig:
         steps=preset.steps,
         rewards="sign" if is_atari(env_id) else "plain",
         life_loss_ends=preset.backward.life_loss_fails,
+        cells=cells,
+        bonus=1.0 if method == "count" else 0.0,
     )

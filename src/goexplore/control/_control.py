@@ -31,7 +31,8 @@ class ControlRun(TrainingRun):
 
     def resume_command(self, path: Path) -> str:
         """What to type to go on with it."""
-        return f"goexplore control ppo --resume {path}" + (" --trust" if self.trust else "")
+        method = "count" if self.config.bonus else "ppo"
+        return f"goexplore control {method} --resume {path}" + (" --trust" if self.trust else "")
 
     def to_json(self) -> dict[str, Any]:
         """As it goes into config.json."""
@@ -55,6 +56,8 @@ class ControlResult:
     """Mean score of the latest training episodes; a policy score."""
     best_episode: float | None
     """The best training episode."""
+    cells: int | None
+    """Cells that training has entered, where they are counted."""
     seconds: float
     stopped_by: str
     resume_command: str
@@ -62,6 +65,7 @@ class ControlResult:
 
 def control(
     env: str,
+    method: str = "ppo",
     *,
     out: str | os.PathLike[str],
     preset: str = "laptop",
@@ -71,15 +75,17 @@ def control(
     ranks: int | None = None,
     workers: int | None = None,
     env_kwargs: dict[str, Any] | None = None,
+    cells: str | None = None,
     progress: bool = True,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     config: ControlConfig | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> ControlResult:
-    """Trains plain PPO from reset: what learning does without Go-Explore, with the same network and steps.
+    """Trains from reset: what learning does without Go-Explore, with the same network and steps.
 
     Args:
         env: a Gymnasium id, an Atari game, or `package.module:name`.
+        method: "ppo" (plain PPO), or "count" (with a bonus of 1/sqrt(n) for entering a cell).
         out: the run folder.
         preset: "laptop", "paper" or "original-code": those of `robustify`.
         steps: agent steps to train for, of all actors together; None takes the preset's.
@@ -88,6 +94,7 @@ def control(
         ranks: processes that train together; None takes one for each core or GPU.
         workers: processes beside each rank that step its games; None takes some where there are GPUs.
         env_kwargs: arguments of the environment.
+        cells: whose visits are counted, by name; None takes those that are known for the environment.
         progress: show progress on standard error.
         checkpoint_seconds: time between checkpoints.
         config: settings in place of a preset's.
@@ -97,7 +104,7 @@ def control(
         InputError: something about the arguments is wrong; the message says what.
     """
     spec = env_spec(env, kwargs=dict(env_kwargs or {}))
-    chosen = altered(config or control_preset(preset, spec.id), settings or {})
+    chosen = altered(config or control_preset(preset, spec.id, method=method, cells=cells), settings or {})
     run = ControlRun(
         env=spec,
         config=chosen,
@@ -148,6 +155,7 @@ def _result(path: Path, run: ControlRun, came_to: TrainingResult) -> ControlResu
         frames=came_to.frames,
         training_score=numbers.get("score"),
         best_episode=numbers.get("best_score"),
+        cells=numbers.get("cells"),
         seconds=came_to.seconds,
         stopped_by=came_to.stopped_by,
         resume_command=run.resume_command(path),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import deque
+from collections import Counter, deque
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ RECENT = 100
 
 
 class ControlTraining:
-    """Plain PPO from reset.
+    """PPO from reset, plain or with a bonus for cells that few episodes have entered.
 
     Args:
         spec: the environment.
@@ -49,12 +49,14 @@ class ControlTraining:
         self.iteration, self.steps, self.frames_per_step = 0, 0, scratch.frames_per_step
         self._episodes, self._recent = 0, deque[Episode](maxlen=RECENT)
         self._best: float | None = None
+        self._event_episodes: Counter[str] = Counter()
 
     @property
     def about(self) -> str:
         """One sentence that says what is trained."""
+        method = f"PPO with counts of {self._config.cells}" if self._config.bonus else "plain PPO"
         return (
-            f"plain PPO on {self._spec.id}, from reset: {self._config.actors} actors on {self._ranks.size}"
+            f"{method} on {self._spec.id}, from reset: {self._config.actors} actors on {self._ranks.size}"
             f" rank{'s' if self._ranks.size > 1 else ''}"
         )
 
@@ -68,19 +70,37 @@ class ControlTraining:
         self._episodes += len(episodes)
         scores = [each.score for each in episodes] + ([] if self._best is None else [self._best])
         self._best = max(scores, default=None)
+        cells = self._count_cells()
+        self._event_episodes.update(name for each in episodes for name in each.events)
         terms = self._agent.learn(done=done)
         score = self._mean("score")
+        words = [f"{self._episodes:,} episodes", f"score {number(None if score is None else round(score, 2))}"]
         return Progress(
-            [f"{self._episodes:,} episodes", f"score {number(None if score is None else round(score, 2))}"],
+            words + ([f"{cells:,} cells"] if cells else []),
             {
                 "episodes": len(episodes),
                 "score": score,
                 "first_life_score": self._mean("first_life_score"),
                 "best_score": self._best,
                 "episode_steps": self._mean("steps"),
+                **({"cells": cells} if cells else {}),
+                **{f"episodes_with_{name}": times for name, times in sorted(self._event_episodes.items())},
                 **{name: round(value, 6) for name, value in terms.items()},
             },
         )
+
+    def _count_cells(self) -> int:
+        """Brings the counts of all ranks together; returns the number of cells."""
+        if self._config.cells is None:
+            return 0
+        if isinstance(self._environments, WorkerEnvironments):
+            mine = self._environments.call("new_counts")
+        else:
+            mine = [self._environments.new_counts()]
+        parts = [part for rank in self._ranks.gather(mine) for part in rank]
+        if isinstance(self._environments, WorkerEnvironments):
+            return int(self._environments.call("learn_counts", parts)[0])
+        return self._environments.learn_counts(parts)
 
     def _mean(self, name: str) -> float | None:
         return float(np.mean([getattr(each, name) for each in self._recent])) if self._recent else None
@@ -108,6 +128,7 @@ class ControlTraining:
             "steps": self.steps,
             "episodes": self._episodes,
             "best": self._best,
+            "events": dict(self._event_episodes),
             "recent": list(self._recent),
         }
         text = np.frombuffer(json.dumps(values).encode(), np.uint8)
@@ -119,5 +140,5 @@ class ControlTraining:
         self._environments.restore(saved)
         self._agent.restore(saved)
         self.iteration, self.steps, self._episodes = values["iteration"], values["steps"], values["episodes"]
-        self._best = values["best"]
+        self._best, self._event_episodes = values["best"], Counter(values["events"])
         self._recent.extend(Episode(*each) for each in values["recent"])

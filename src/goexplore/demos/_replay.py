@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from goexplore.archive import Archive, Best, SnapshotCodec
-from goexplore.cells import AdaptiveCells, make_cells
+from goexplore.cells import AdaptiveCells, cell_key, make_cells
 from goexplore.envs import RestorableEnv, make_env
 from goexplore.errors import GoExploreError
-from goexplore.exploration import cell_key, start_episode, state_digest
+from goexplore.exploration import start_episode, state_digest
 from goexplore.runs import RunConfig
 
 OnStep = Callable[[RestorableEnv, float, int], None]

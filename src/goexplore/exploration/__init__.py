@@ -5,7 +5,7 @@ from goexplore.exploration._config import ExplorationConfig
 from goexplore.exploration._explorers import Explorer, RandomExplorer, make_explorer
 from goexplore.exploration._loop import BatchSummary, ExplorationLoop
 from goexplore.exploration._presets import PRESETS, SET_UPS, Preset, atari_cells, atari_settings, preset_config
-from goexplore.exploration._rollout import Roller, WorkerSpec, cell_key, start_episode, state_digest
+from goexplore.exploration._rollout import Roller, WorkerSpec, start_episode, state_digest
 from goexplore.exploration._tasks import Candidate, End, KnownCells, RolloutResult, Task, Update
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "WorkerSpec",
     "atari_cells",
     "atari_settings",
-    "cell_key",
     "make_explorer",
     "preset_config",
     "start_episode",

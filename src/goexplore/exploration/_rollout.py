@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import traceback
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive import FrameCodec, SnapshotCodec
-from goexplore.cells import LONGEST_RAW_KEY, AdaptiveCells, CellFunction, make_cells, short_key
+from goexplore.cells import AdaptiveCells, CellFunction, cell_key, make_cells
 from goexplore.envs import EnvSpec, RestorableEnv, make_env
-from goexplore.errors import GoExploreError, InputError
+from goexplore.errors import InputError
 from goexplore.exploration._config import ExplorationConfig
 from goexplore.exploration._explorers import Explorer, RandomExplorer, make_explorer
 from goexplore.exploration._tasks import Candidate, End, KnownCells, RolloutResult, Task, Update
@@ -190,23 +189,3 @@ def start_episode(env: RestorableEnv, cells: CellFunction) -> tuple[Any, bytes]:
     cells.reset()
     observation = env.reset()
     return observation, cell_key(cells, observation, env)
-
-
-def cell_key(cells: CellFunction, observation: Any, env: RestorableEnv) -> bytes:
-    """Asks the cell function for a key.
-
-    Raises:
-        InputError: it raised something, or returned something other than bytes.
-    """
-    try:
-        key = cells.key(observation, env)
-    except GoExploreError:
-        raise
-    except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        raise InputError(
-            f"the cell function raised {type(error).__name__}: {error} (line {place.lineno} of {place.filename})"
-        ) from error
-    if type(key) is not bytes:
-        raise InputError(f"the cell function returned a {type(key).__name__}; expected bytes")
-    return key if len(key) <= LONGEST_RAW_KEY else short_key(key)

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goexplore.cells import CellFunction
 from goexplore.envs import AtariEmulator, SnapshotKind
 from goexplore.errors import InputError
 from goexplore.learn import Spaces
+from goexplore.play._sight import AtariSight
 from goexplore.plugins import missing_extra
 
 FLICKERING = ("venture", "gravitar")
@@ -76,6 +78,7 @@ class AtariPlay:
         screen = (height, width) if view.gray else (height, width, 3)
         self._screen, self._pool = np.zeros(screen, np.uint8), np.zeros(screen, np.uint8)
         self._last_action = 0
+        self._sight = AtariSight(emulator)
         self._first_frame: NDArray[np.uint8] | None = None
         self.reset()  # before anything is restored: the emulator's own reset leaves traces of former games
 
@@ -86,7 +89,9 @@ class AtariPlay:
 
     def reset(self, no_ops: int = 0) -> None:
         """Starts a game; the stack holds copies of its first frame."""
-        if self._emulator.reset() or self._first_frame is None:  # afterwards the screen is stale
+        screen_is_fresh = self._emulator.reset()
+        self._sight.was_reset(screen_is_fresh=screen_is_fresh)
+        if screen_is_fresh or self._first_frame is None:  # afterwards the screen is stale
             self._emulator.read(self._screen)
             self._first_frame = self._shrunk()
         self._last_action = 0
@@ -131,6 +136,7 @@ class AtariPlay:
             elif left < pooled:
                 self._emulator.read(self._pool)
                 np.maximum(self._screen, self._pool, out=self._screen)
+        self._sight.has_stepped()
         older = self.observation.shape[-1] - self._channels
         for plane in range(older):  # plane by plane, which is faster than moving all of them at once
             self.observation[..., plane] = self.observation[..., plane + self._channels]
@@ -151,6 +157,7 @@ class AtariPlay:
         self.observation[...] = self.look(snapshot)
         self._last_action, size = _HEADER.unpack_from(snapshot)
         self._emulator.load(snapshot[_HEADER.size : _HEADER.size + size])
+        self._sight.was_restored()
 
     def look(self, snapshot: bytes) -> NDArray[np.uint8]:
         """The stack that a snapshot carries; the emulator is left alone."""
@@ -158,6 +165,19 @@ class AtariPlay:
         if len(snapshot) != split + self.observation.nbytes:
             raise InputError(f"a snapshot of {len(snapshot)} bytes does not fit {self._emulator.game} seen this way")
         return np.frombuffer(snapshot, np.uint8, offset=split).reshape(self.observation.shape)
+
+    @property
+    def events(self) -> list[str]:
+        """None: Atari tells nothing beside its score."""
+        return []
+
+    def cell_key(self, cells: CellFunction) -> bytes:
+        """The cell of the newest raw frame, as a search sees it.
+
+        Raises:
+            InputError: a snapshot was just restored, and the emulator's screen shows another state.
+        """
+        return self._sight.key(cells)
 
     def fingerprint(self) -> bytes:
         """Memory and the frame count."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goexplore.cells import CellFunction, cell_key
 from goexplore.envs import RestorableEnv, SnapshotKind
 from goexplore.errors import InputError
 from goexplore.learn import Spaces
@@ -53,7 +54,7 @@ class PlainPlay:
                 f"actions of {space.shape} choices at once are not supported for policies: expected one choice, or"
                 " numbers"
             )
-        self.observation = flattened(env.reset())
+        self._see(env.reset())
         self.spaces = Spaces(
             observation_shape=self.observation.shape,
             observation_dtype="float32",
@@ -70,7 +71,8 @@ class PlainPlay:
 
     def reset(self, no_ops: int = 0) -> None:
         """Starts an episode; there is no such thing as doing nothing."""
-        self.observation, self._steps = flattened(self._env.reset()), 0
+        self._see(self._env.reset())
+        self._steps = 0
         self._taken.clear()
 
     def step(self, action: Any) -> tuple[float, bool]:
@@ -87,7 +89,7 @@ class PlainPlay:
         space = self._env.action_space
         row = np.asarray(recorded, space.dtype)
         observation, reward, terminated, truncated, _ = self._env.step(space.to_env(row))
-        self.observation = flattened(observation)
+        self._see(observation)
         self._steps += 1
         self._taken.append(row)
         return float(reward), bool(terminated or truncated or self._steps >= self.view.max_steps)
@@ -119,13 +121,26 @@ class PlainPlay:
     def restore(self, snapshot: bytes) -> None:
         """Puts it back."""
         self._steps = int.from_bytes(snapshot[:8], "little")
-        self.observation = flattened(self._env.restore(snapshot[8:]))
+        self._see(self._env.restore(snapshot[8:]))
         self._taken.clear()
 
     def look(self, snapshot: bytes) -> NDArray[np.float32]:
         """Restores it: only the environment knows what is seen there."""
         self.restore(snapshot)
         return self.observation
+
+    def _see(self, observation: Any) -> None:
+        self._unflattened, self.observation = observation, flattened(observation)
+
+    @property
+    def events(self) -> list[str]:
+        """Names of what is true in the environment's `info`."""
+        info: dict[str, Any] = getattr(self._env, "info", {})
+        return [name for name, value in info.items() if value is True or value is np.True_]
+
+    def cell_key(self, cells: CellFunction) -> bytes:
+        """The cell of the environment as it is."""
+        return cell_key(cells, self._unflattened, self._env)
 
     def fingerprint(self) -> bytes:
         """The environment's own."""

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from goexplore.cells import CellFunction
 from goexplore.envs import SnapshotKind
 from goexplore.learn import Spaces
 
@@ -66,6 +67,13 @@ class Play(Protocol):
 
     def look(self, snapshot: bytes) -> NDArray[Any]:
         """The observation of a snapshot; the game may or may not be put there."""
+
+    @property
+    def events(self) -> list[str]:
+        """Names of what the environment said was so after the last step: what is true in its `info`."""
+
+    def cell_key(self, cells: CellFunction) -> bytes:
+        """The cell that the game is in. For cells that track something: after a reset, then once after every step."""
 
     def fingerprint(self) -> bytes:
         """Equal for equal simulator states."""
