@@ -68,6 +68,11 @@ class Engine:
         loop.restore(self.loop.save())
         return loop
 
+    def starts(self) -> list[bytes]:
+        """Snapshots of the environment that a batch would begin at."""
+        tasks = self.copied_loop().ask()
+        return [self.codec.decode(task.snapshot)[0] for task in tasks if task.snapshot is not None]
+
     def steps_per_second(self, seconds: float) -> float:
         """Explores for some time."""
         started, steps = time.perf_counter(), 0

@@ -20,7 +20,7 @@ from goexplore.bench._breakdown import breakdown
 from goexplore.bench._compare import compare
 from goexplore.bench._engine import Engine
 from goexplore.bench._memory import release_free_memory, resident_bytes
-from goexplore.bench._raw import RawSimulators
+from goexplore.bench._raw import RawSimulators, steps_bare_mujoco
 from goexplore.cells import Fitting
 from goexplore.envs import RestorableEnv, env_spec, make_env, resolved
 from goexplore.errors import InputError
@@ -149,7 +149,12 @@ def bench_explore(
         engine.iterate()
     say("where a worker's time goes ...")
     shares = breakdown(engine)
-    raw = RawSimulators(config.env, workers)
+    raw = RawSimulators(
+        config.env,
+        workers,
+        starts=engine.starts() if steps_bare_mujoco(env) else (),
+        stretch=config.exploration.explore_steps,
+    )
     to_raw = compare(("bare", raw), ("engine", engine), rounds=rounds, seconds=seconds, say=say)
     raw.close()
     saved = engine.loop.save()

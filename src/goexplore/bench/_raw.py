@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -21,15 +22,17 @@ class RawSimulators:
     Args:
         spec: the environment.
         workers: processes.
+        starts: snapshots to begin at in turn, where a step's cost depends on the state: those of the engine.
+        stretch: steps from each of them.
     """
 
-    def __init__(self, spec: EnvSpec, workers: int) -> None:
+    def __init__(self, spec: EnvSpec, workers: int, starts: Sequence[bytes] = (), stretch: int = 1) -> None:
         context = multiprocessing.get_context("spawn")
         self._connections: list[Connection[Any, Any]] = []
         self._processes = []
         for seed in range(workers):
             ours, theirs = context.Pipe()
-            process = context.Process(target=_serve, args=(theirs, spec, seed), daemon=True)
+            process = context.Process(target=_serve, args=(theirs, spec, seed, starts, stretch), daemon=True)
             process.start()
             self._connections.append(ours)
             self._processes.append(process)
@@ -49,12 +52,17 @@ class RawSimulators:
             process.join(timeout=10)
 
 
-def _serve(connection: Connection[Any, Any], spec: EnvSpec, seed: int) -> None:
+def _serve(connection: Connection[Any, Any], spec: EnvSpec, seed: int, starts: Sequence[bytes], stretch: int) -> None:
     env = make_env(spec)
     explorer = RandomExplorer()
     explorer.begin(np.random.default_rng(seed), env.action_space, env.reset(), WALK_STEPS)
     actions = [explorer.act(None) for _ in range(WALK_STEPS)]
-    walk = _bare_atari(env, actions) if isinstance(env, AtariEnv) else _bare_steps(env, actions)
+    if isinstance(env, AtariEnv):
+        walk = _bare_atari(env, actions)
+    elif steps_bare_mujoco(env) and starts:
+        walk = _bare_mujoco(env, actions, starts, stretch)
+    else:
+        walk = _bare_steps(env, actions)
     connection.send("built")
     while True:
         try:
@@ -84,6 +92,33 @@ def _bare_atari(env: AtariEnv, actions: list[int]) -> Any:
             if ale.game_over():
                 ale.restoreState(start)
             yield
+
+
+def steps_bare_mujoco(env: RestorableEnv) -> bool:
+    """Whether the environment is a MuJoCo model whose controls and substeps for each action are known."""
+    return all(hasattr(getattr(env, "unwrapped", None), name) for name in ("model", "data", "controls", "substeps"))
+
+
+def _bare_mujoco(env: Any, actions: list[Any], starts: Sequence[bytes], stretch: int) -> Any:
+    """`mj_step` and nothing else, from states of a search: an arm on the table costs more than one in the air."""
+    import mujoco
+
+    inner = env.unwrapped
+    physics = []
+    for start in starts:
+        env.restore(start)
+        physics.append(inner.get_state()["physics"])
+    controls = [inner.controls(action) for action in actions]
+    model, data, substeps = inner.model, inner.data, inner.substeps
+    taken = 0
+    while True:
+        for start in physics:
+            mujoco.mj_setState(model, data, start, int(mujoco.mjtState.mjSTATE_INTEGRATION))
+            for _ in range(stretch):
+                data.ctrl[:] = controls[taken % len(controls)]
+                mujoco.mj_step(model, data, substeps)
+                taken += 1
+                yield
 
 
 def _bare_steps(env: RestorableEnv, actions: list[Any]) -> Any:

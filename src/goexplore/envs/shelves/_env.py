@@ -48,7 +48,7 @@ class FetchShelves(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         height: int = 480,
     ) -> None:
         self.target = compartment(target)
-        self._substeps = _substeps(time_step)
+        self.substeps = _substeps(time_step)
         self.model = build_scene(time_step=time_step, block=block)
         self.data = mujoco.MjData(self.model)
         mujoco.mj_forward(self.model, self.data)
@@ -91,26 +91,36 @@ class FetchShelves(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         Raises:
             InputError: the action has another shape, or is not finite.
         """
-        wanted = np.asarray(action, np.float64)
-        if wanted.shape != self.action_space.shape or not np.isfinite(wanted).all():
-            raise InputError(
-                f"action {action!r}: expected {self.model.nu} finite numbers from -1 to 1 (seven torques, two fingers)"
-            )
         was_inside = self.look.inside
-        self.data.ctrl[:] = self._middle + self._half * wanted.clip(-1.0, 1.0)
-        mujoco.mj_step(self.model, self.data, self._substeps)
+        self.data.ctrl[:] = self.controls(action)
+        mujoco.mj_step(self.model, self.data, self.substeps)
         diverged = self._has_diverged()
         self.look = self._looker.look(self.data)
         reward = 0.0 if diverged else float(self.look.inside) - float(was_inside)
-        return self._observation(), reward, diverged or self.look.fallen, False, self._info() | {"diverged": diverged}
+        return self._observation(), reward, diverged or self.look.fallen, False, self._info(diverged=diverged)
+
+    def controls(self, action: NDArray[np.float32]) -> NDArray[np.float64]:
+        """What the actuators are told: an action spread over their ranges.
+
+        Raises:
+            InputError: the action has another shape, or is not finite.
+        """
+        wanted = np.asarray(action, np.float64)
+        if wanted.shape != self._half.shape or not np.isfinite(wanted).all():
+            raise InputError(
+                f"action {action!r}: expected {self.model.nu} finite numbers from -1 to 1 (seven torques, two fingers)"
+            )
+        told: NDArray[np.float64] = self._middle + self._half * wanted.clip(-1.0, 1.0)
+        return told
 
     def _has_diverged(self) -> bool:
         """MuJoCo starts anew without a word when numbers get out of hand; only a counter tells."""
         counts = self.data.warning.number
-        if not counts[DIVERGED].any():
+        if not counts.any():
             return False
-        counts[DIVERGED] = 0
-        return True
+        diverged = bool(counts[DIVERGED].any())
+        counts[:] = 0
+        return diverged
 
     def observe(self) -> NDArray[np.float32]:
         """Computes the observation, which steps leave out while `observing` is off."""
@@ -119,13 +129,14 @@ class FetchShelves(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
     def _observation(self) -> NDArray[np.float32]:
         return self.observe() if self.observing else self._unobserved
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self, *, diverged: bool = False) -> dict[str, Any]:
         look = self.look
         return {
             "touch": look.fingers > 0,
             "grasp": look.fingers > 1,
             "lift": look.lifted,
             "is_success": look.inside,
+            "diverged": diverged,
         }
 
     def get_state(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -111,8 +112,8 @@ class Looker:
         self._door, self._upper = target.door, target.door is UPPER_DOOR
         if target.door is not None:
             self._handle, self._latch = model.site(target.door.handle).id, model.body(target.door.latch).id
-            self._handle_start = np.array(data.site_xpos[self._handle])
-            self._latch_start = np.array(data.xpos[self._latch])
+            self._handle_start = data.site_xpos[self._handle].tolist()
+            self._latch_start = data.xpos[self._latch].tolist()
 
     def look(self, data: Any) -> Look:
         """Reads it."""
@@ -122,8 +123,8 @@ class Looker:
         (low_x, low_y, low_z), (high_x, high_y, high_z) = self._low, self._high
         door = latch = 0.0
         if self._door is not None:
-            door = float(np.linalg.norm(data.site_xpos[self._handle] - self._handle_start))
-            latch = float(np.linalg.norm(data.xpos[self._latch] - self._latch_start))
+            door = math.dist(data.site_xpos[self._handle].tolist(), self._handle_start)
+            latch = math.dist(data.xpos[self._latch].tolist(), self._latch_start)
         return Look(
             gripper=tuple(data.xpos[self._gripper].tolist()),
             fingers=fingers,
@@ -137,7 +138,11 @@ class Looker:
 
     def _touched_by_block(self, data: Any) -> set[int]:
         """The bodies that touch the block; 0 is the world, that is the floor."""
-        if not data.ncon:
-            return set()
-        one, other = self._geom_body[data.contact.geom].T
-        return {*other[one == self._block].tolist(), *one[other == self._block].tolist()}
+        touched: set[int] = set()
+        if data.ncon:  # there are a dozen: a loop is faster here than arrays
+            for one, other in self._geom_body[data.contact.geom].tolist():
+                if one == self._block:
+                    touched.add(other)
+                elif other == self._block:
+                    touched.add(one)
+        return touched
