@@ -198,6 +198,32 @@ def test_random_actions_replace_as_many_as_they_should():
     assert play.policy_action(4) == 2
 
 
+def test_elsewhere_too_actions_may_stick_and_the_last_one_travels_with_a_snapshot():
+    play = make_play(EnvSpec("goexplore/PointRooms-v0"), PlainView(sticky=0.3), np.random.default_rng(0))
+    actions = np.random.default_rng(1).uniform(-1, 1, (2_000, 2))
+    taken, wanted = [], []
+    play.reset()
+    for action in actions:
+        if play.step(action)[1]:
+            play.reset()
+        taken.append(play.taken()[-1] if len(play.taken()) else taken[-1])
+        wanted.append(np.tanh(action).astype(np.float32))
+    stuck = [bool((one == before).all()) for one, before in zip(taken[1:], taken, strict=False)]
+    assert np.mean(stuck) == pytest.approx(0.3, abs=0.04)
+    play.reset()
+    play.replay(np.array([0.5, -0.5], np.float32))
+    snapshot = play.snapshot()
+    for _ in range(5):
+        play.step(np.zeros(2))
+    play.restore(snapshot)
+    seen = set()
+    for _ in range(40):
+        play.restore(snapshot)
+        play.step(np.zeros(2))
+        seen.add(tuple(play.taken()[0].tolist()))
+    assert seen == {(0.0, 0.0), (0.5, -0.5)}
+
+
 def test_other_environments_are_seen_as_numbers_in_a_row():
     play = make_play(EnvSpec(MAZE), PlainView(), np.random.default_rng(0))
     play.reset()

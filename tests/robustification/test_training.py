@@ -24,6 +24,7 @@ from goexplore.robustification import (  # noqa: E402
     Training,
     resume_robustify,
     robustify,
+    robustify_preset,
 )
 from goexplore.runs import read_newest_checkpoint, write_checkpoint  # noqa: E402
 from goexplore.training._session import Session  # noqa: E402
@@ -70,7 +71,7 @@ def stopped_after(iterations: int, monkeypatch) -> None:
     monkeypatch.setattr(
         Session,
         "_spent",
-        lambda self, stop: "minutes" if self._training.iteration == iterations else real(self, stop),
+        lambda self, stop, last: "minutes" if self._training.iteration == iterations else real(self, stop, last),
     )
 
 
@@ -178,6 +179,32 @@ def test_every_value_of_the_paper_s_table():
     assert (backward.virtual, backward.virtual_odds, backward.reward_target) == (True, None, 10)
     assert ppo.context == ppo.steps // 2
     assert (view.sticky, view.max_frames, view.max_no_ops, view.stack) == (0.25, 400_000, 30, 4)
+
+
+def test_every_value_of_the_paper_s_table_for_the_robot():
+    """Extended Data Table 1a, robustification on robotics; its network has towers of 256, 128 and a GRU of 128."""
+    paper = robustify_preset("paper", "goexplore/FetchShelves-v0")
+    ppo, backward, network = paper.ppo, paper.backward, paper.network
+    assert (ppo.gamma, ppo.gae_lambda, paper.actors, paper.imitators, ppo.steps) == (0.99, 0.95, 960, 64, 128)
+    assert (ppo.clip, ppo.epochs, ppo.value_coefficient, ppo.entropy_coefficient) == (0.1, 4, 0.5, 1e-5)
+    assert (ppo.imitation_coefficient, ppo.imitation_value_coefficient) == (0.1, 0.1)
+    assert (backward.allowed_lag_frames, backward.extra_frames_coefficient, backward.move_threshold) == (10, 4, 0.1)
+    assert (backward.imitation_from_start, backward.window_frames, backward.virtual) == (0, 40, False)
+    assert (network.separate_towers, network.hidden, network.memory) == (True, (256, 128), 128)
+    assert (paper.stop_success, paper.stop_iterations) == (0.985, 150)
+    # 150 iterations are 19,660,800 frames (Methods, "Evaluation").
+    assert paper.stop_iterations * ppo.steps * (paper.actors + paper.imitators) == 19_660_800
+
+
+def test_training_ends_when_it_has_succeeded_for_long_enough(demonstrations, tmp_path):
+    lenient = replace(SMALL, stop_success=0.0, stop_iterations=3, steps=200_000)
+    lenient = replace(lenient, backward=replace(lenient.backward, virtual=False, move_threshold=0.0))
+    result = robustify(demonstrations, out=tmp_path / "run", config=lenient, trust=True, progress=False, ranks=1)
+    assert result.stopped_by == "success"
+    assert result.iterations < 200
+    never = replace(lenient, stop_success=None, steps=1_500)
+    result = robustify(demonstrations, out=tmp_path / "other", config=never, trust=True, progress=False, ranks=1)
+    assert result.stopped_by == "steps"
 
 
 @pytest.mark.atari

@@ -9,7 +9,7 @@ from goexplore.envs._gymnasium import GymnasiumEnv
 from goexplore.envs._headless import prefer_egl
 from goexplore.envs._make import EnvSpec, env_spec, is_atari, make_env, resolved
 from goexplore.envs._protocol import RestorableEnv, SnapshotKind
-from goexplore.envs._register import register_shelves
+from goexplore.envs._register import SHELVES, register_shelves
 
 prefer_egl()
 toys.register()
@@ -17,6 +17,7 @@ register_shelves()
 
 __all__ = [
     "KNOWN_BROKEN_ROUND_TRIPS",
+    "SHELVES",
     "ActionSpace",
     "AtariEmulator",
     "AtariEnv",

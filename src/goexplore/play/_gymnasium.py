@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from goexplore.envs import RestorableEnv, SnapshotKind
 from goexplore.errors import InputError
 from goexplore.learn import Spaces
 
+_HEADER = struct.Struct("<QI")  # steps so far, size of the last action
 BOUND = 1.0 - 1e-6
 """Squashed actions that are imitated stay this far inside their bounds, where tanh can still be undone."""
 
@@ -23,13 +25,16 @@ class PlainView:
 
     random_actions: float = 0.0
     """Probability that an action is replaced by a random one: noise where the environment has none."""
+    sticky: float = 0.0
+    """Probability that the action before is taken again instead."""
     max_steps: int = 10_000
     """Agent steps after which an episode is over, if the environment does not end it before."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.random_actions < 1 or self.max_steps < 1:
+        if not (0 <= self.random_actions < 1 and 0 <= self.sticky < 1) or self.max_steps < 1:
             raise InputError(
-                f"random_actions {self.random_actions}, max_steps {self.max_steps}: expected 0 to 1, and at least 1"
+                f"random_actions {self.random_actions}, sticky {self.sticky}, max_steps {self.max_steps}: expected 0 to"
+                " 1, 0 to 1, and at least 1"
             )
 
 
@@ -63,6 +68,7 @@ class PlainPlay:
         )
         self._steps = 0
         self._taken: list[Any] = []
+        self._last: NDArray[Any] | None = None  # the action taken last
 
     @property
     def snapshot_kind(self) -> SnapshotKind:
@@ -72,7 +78,7 @@ class PlainPlay:
     def reset(self, no_ops: int = 0) -> None:
         """Starts an episode; there is no such thing as doing nothing."""
         self._see(self._env.reset())
-        self._steps = 0
+        self._steps, self._last = 0, None
         self._taken.clear()
 
     def step(self, action: Any) -> tuple[float, bool]:
@@ -80,6 +86,8 @@ class PlainPlay:
         space = self._env.action_space
         if self.view.random_actions and self.rng.random() < self.view.random_actions:
             return self.replay(space.sample(self.rng, 1)[0])
+        if self.view.sticky and self.rng.random() < self.view.sticky and self._last is not None:
+            return self.replay(self._last)
         if space.discrete:
             return self.replay(space.low + action)
         return self.replay(space.low + (np.tanh(action) + 1.0) / 2.0 * (space.high - space.low))
@@ -90,7 +98,7 @@ class PlainPlay:
         row = np.asarray(recorded, space.dtype)
         observation, reward, terminated, truncated, _ = self._env.step(space.to_env(row))
         self._see(observation)
-        self._steps += 1
+        self._steps, self._last = self._steps + 1, row
         self._taken.append(row)
         return float(reward), bool(terminated or truncated or self._steps >= self.view.max_steps)
 
@@ -112,16 +120,20 @@ class PlainPlay:
         return 0.0, False
 
     def snapshot(self) -> bytes:
-        """The environment's own, and the steps so far."""
+        """The environment's own, the steps so far and the action taken last."""
         saved = self._env.snapshot()
         if saved is None:
             raise InputError("this environment cannot be saved, so that no episode can start in mid-demonstration")
-        return self._steps.to_bytes(8, "little") + saved
+        last = b"" if self._last is None else self._last.tobytes()
+        return _HEADER.pack(self._steps, len(last)) + last + saved
 
     def restore(self, snapshot: bytes) -> None:
         """Puts it back."""
-        self._steps = int.from_bytes(snapshot[:8], "little")
-        self._see(self._env.restore(snapshot[8:]))
+        self._steps, size = _HEADER.unpack_from(snapshot)
+        split, space = _HEADER.size + size, self._env.action_space
+        last = np.frombuffer(snapshot[_HEADER.size : split], space.dtype)
+        self._last = last.reshape(space.shape) if size else None
+        self._see(self._env.restore(snapshot[split:]))
         self._taken.clear()
 
     def look(self, snapshot: bytes) -> NDArray[np.float32]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from goexplore.envs import is_atari
+from goexplore.envs import SHELVES, is_atari
 from goexplore.errors import InputError
 from goexplore.learn import NetworkConfig, PPOConfig
 from goexplore.play import AtariView, PlainView, View
@@ -69,8 +69,9 @@ class BackwardConfig:
     mentioned; the authors' code: 100."""
     hot_temperature: float = 2.0
     """Above 1 is more random."""
-    reward_target: float = 10.0
-    """C: rewards are scaled so that the mean absolute value along the demonstrations is this. Paper: 10."""
+    reward_target: float | None = 10.0
+    """C: rewards are scaled so that the mean absolute value along the demonstrations is this. None: as they are.
+    Paper: 10; none in robotics."""
     imitation_from_start: float = 0.3
     """Share of imitated steps that belong to replays from reset. Paper: "SIL from start prob." 0.3; 0 in robotics."""
     imitation_frames: int = 32
@@ -118,10 +119,21 @@ class RobustifyConfig:
     """Agent steps of all actors and imitators. Paper: 10 billion frames."""
     imitators: int = 16
     """Actors that replay demonstrations for self-imitation. Paper: 8 workers with 2 each; 64 in robotics."""
+    stop_success: float | None = None
+    """Training ends early when all windows are at the start and more than this share of episodes has succeeded for
+    `stop_iterations` iterations in a row. None: it goes on, as is right where a score can still get better. Paper:
+    0.985 in robotics (Methods, "Evaluation")."""
+    stop_iterations: int = 150
+    """Paper: 150."""
 
     def __post_init__(self) -> None:
         if self.actors < 1 or self.imitators < 0:
             raise InputError(f"actors {self.actors}, imitators {self.imitators}: expected at least 1, and at least 0")
+        if (self.stop_success is not None and not 0 <= self.stop_success < 1) or self.stop_iterations < 1:
+            raise InputError(
+                f"stop_success {self.stop_success}, stop_iterations {self.stop_iterations}: expected 0 to 1, and at"
+                " least 1"
+            )
 
 
 PAPER = RobustifyConfig()
@@ -192,6 +204,48 @@ PLAIN_LAPTOP_BACKWARD = replace(
     imitation_frames=9,
     score_tolerance=0.1,
 )
+PAPER_ROBOT = RobustifyConfig(
+    # Extended Data Table 1a, robotics; Extended Data Fig. 2b. What the paper does not state is as the authors ran it.
+    view=PlainView(max_steps=4_000),
+    network=NetworkConfig(convolutions=(), hidden=(256, 128), memory=128, separate_towers=True),
+    ppo=PPOConfig(gamma=0.99, imitation_value_coefficient=0.1),
+    backward=BackwardConfig(
+        window_frames=40,
+        allowed_lag_frames=10,
+        extra_frames_coefficient=4.0,
+        update_steps=100,
+        virtual=False,
+        reward_target=None,
+        imitation_from_start=0.0,
+        imitation_frames=120,
+    ),
+    actors=960,
+    imitators=64,
+    stop_success=0.985,
+)
+ORIGINAL_ROBOT = replace(
+    PAPER_ROBOT,
+    ppo=replace(PAPER_ROBOT.ppo, value_coefficient=0.25),
+    backward=replace(PAPER_ROBOT.backward, later_start_probability=0.2, imitate_failures=True),
+)
+LAPTOP_ROBOT = replace(
+    LAPTOP,
+    view=PlainView(max_steps=600, sticky=0.1),
+    network=NetworkConfig(convolutions=(), hidden=(256, 128), memory=0, separate_towers=True, gain=math.sqrt(2)),
+    ppo=replace(LAPTOP.ppo, gamma=0.99, imitation_value_coefficient=0.1),
+    backward=replace(
+        PLAIN_LAPTOP_BACKWARD,
+        window_frames=10,
+        allowed_lag_frames=20,
+        score_tolerance=0.0,
+        virtual=False,
+        imitation_from_start=0.0,
+    ),
+    steps=5_000_000,
+    stop_success=0.985,
+)
+ROBOT_PRESETS = {"paper": PAPER_ROBOT, "original-code": ORIGINAL_ROBOT, "laptop": LAPTOP_ROBOT}
+"""The same for the robot."""
 PRESETS = {"paper": PAPER, "original-code": ORIGINAL, "laptop": LAPTOP}
 """`paper`: Extended Data Table 1a, for GPUs. `original-code`: as the authors' scripts ran. `laptop`: a few cores."""
 
@@ -204,6 +258,8 @@ def robustify_preset(name: str, env_id: str) -> RobustifyConfig:
     """
     if name not in PRESETS:
         raise InputError(f"preset {name!r}: expected one of {', '.join(PRESETS)}")
+    if env_id == SHELVES:
+        return ROBOT_PRESETS[name]
     preset = PRESETS[name]
     if is_atari(env_id):
         return preset

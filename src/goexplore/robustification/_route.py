@@ -93,8 +93,8 @@ class Route:
         return result
 
 
-def reward_scale(routes: Sequence[Route], gamma: float, target: float) -> float:
-    """M = C / mu_V: rewards times this have a mean absolute value of `target` along the routes.
+def reward_scale(routes: Sequence[Route], gamma: float, target: float | None) -> float:
+    """M = C / mu_V: rewards times this have a mean absolute value of `target` along the routes; 1 if it is None.
 
     Raises:
         InputError: no route has any reward.
@@ -106,7 +106,7 @@ def reward_scale(routes: Sequence[Route], gamma: float, target: float) -> float:
             "the demonstrations hold no reward at all, so that there is nothing to match: take some with a score"
             " (goexplore demos --which best, or explore longer)"
         )
-    return target / mean
+    return 1.0 if target is None else target / mean
 
 
 def _does_not_fit(demonstration: Demonstration, what: str) -> InputError:

@@ -84,6 +84,7 @@ class Training:
         self._moves_every = max(1, round(backward.update_steps * len(self.routes) / ppo.steps))
         self._from_reset: deque[tuple[float, float]] = deque(maxlen=RECENT)
         self._demonstrations, self._spec = demonstrations, spec
+        self._successful = 0  # iterations in a row
 
     @property
     def network(self) -> ActorCritic:
@@ -152,6 +153,7 @@ class Training:
     def _progress(self, episodes: int, terms: dict[str, float]) -> Progress:
         curriculum, score = self.curriculum, self._recent(0)
         success = [curriculum.window_success(index) for index in range(len(self.routes))]
+        finished = self._is_learnt(success)
         starts = " ".join(
             f"{latest}/{length} ({share:.0%})"
             for latest, length, share in zip(curriculum.latest, curriculum.lengths, success, strict=True)
@@ -167,7 +169,18 @@ class Training:
                 "latest": list(curriculum.latest),
                 **{name: round(value, 6) for name, value in terms.items()},
             },
+            finished,
         )
+
+    def _is_learnt(self, success: list[float]) -> bool:
+        """Whether it has succeeded from the start for as long as the settings ask for."""
+        wanted = self._config.stop_success
+        if wanted is None:
+            return False
+        at_start = all(self.curriculum.at_start(index) for index in range(len(self.routes)))
+        holds = at_start and sum(success) / len(success) > wanted
+        self._successful = self._successful + 1 if holds else 0
+        return self._successful >= self._config.stop_iterations
 
     def _recent(self, which: int) -> float | None:
         """Mean over the latest episodes from reset of the score, or of that until the first life is lost."""
@@ -205,6 +218,7 @@ class Training:
             "iteration": self.iteration,
             "steps": self.steps,
             "odds": self._odds,
+            "successful": self._successful,
             "from_reset": list(self._from_reset),
         }
         return {
@@ -218,7 +232,7 @@ class Training:
         """Takes over what `save` returned."""
         values = json.loads(saved["training.values"].tobytes())
         self.curriculum.restore(saved)
-        self._odds = values["odds"]
+        self._odds, self._successful = values["odds"], values["successful"]
         self._environments.follow(self.curriculum.save(), self._odds)
         self._environments.restore(saved)
         self._agent.restore(saved)

@@ -18,6 +18,8 @@ class Progress:
     """For the line that people judge by."""
     numbers: dict[str, Any]
     """For metrics.jsonl and TensorBoard."""
+    finished: bool = False
+    """Whether there is nothing more to learn, on every rank alike."""
 
 
 class Trainable(Protocol):

@@ -134,7 +134,7 @@ class Session:
                 last = training.iterate(done=training.steps / self._run.steps)
                 if metrics is not None:
                     self._report(last, metrics)
-                stopped_by, save = self._ranks.agree((self._spent(stop), self._save_is_due()))
+                stopped_by, save = self._ranks.agree((self._spent(stop, last), self._save_is_due()))
                 if save or stopped_by is not None:
                     self._save()
         finally:
@@ -155,7 +155,9 @@ class Session:
         """Of all sessions."""
         return self._seconds_before + time.monotonic() - self._started
 
-    def _spent(self, stop: StopRequest | None) -> str | None:
+    def _spent(self, stop: StopRequest | None, last: Progress) -> str | None:
+        if last.finished:
+            return "success"
         if stop is not None and stop.requested:
             return "interrupt"
         if self._training.steps >= self._run.steps:
