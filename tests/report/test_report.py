@@ -446,6 +446,8 @@ def test_trainings_have_their_own_section_and_never_share_a_table_with_searches(
         "interval": [20.0, 23.0],
         "median": 22.0,
         "first_life_mean": 21.5,
+        "reached": {"20": 0.98},
+        "reached_in_first_life": {"20": 0.75},
     }
     (run / "evaluations" / "some.json").write_text(json.dumps(tested))
     result = write_report([run], out=tmp_path / "report")
@@ -453,6 +455,7 @@ def test_trainings_have_their_own_section_and_never_share_a_table_with_searches(
     assert (result.runs, result.games, result.figures) == (1, 1, ["training-ale-freeway-v5"])
     assert "Policies" in page
     assert "21.5" in page
+    assert "20 or more: 98.0%, 75.0% in the first life" in page
     assert "Search scores: the best found" not in page
     rows = (tmp_path / "report" / "figures" / "training-ale-freeway-v5.csv").read_text().splitlines()
     assert rows[1] == "policy,1000,1,,,0.25"

@@ -226,7 +226,8 @@ def _policies(page: Page) -> str:
 def _training(run: TrainingRun) -> str:
     tests = [
         (
-            f"{score(test.mean)}<small>{score(test.interval[0])} to {score(test.interval[1])}</small>",
+            f"{score(test.mean)}<small>{score(test.interval[0])} to {score(test.interval[1])}</small>"
+            + "".join(f"<small>{escape(words)}</small>" for words in test.reached),
             f"{test.episodes:,}<small>temperature {test.temperature:g}</small>",
         )
         for test in run.tests

@@ -22,6 +22,7 @@ from goexplore.report._style import COLOURS, Drawn, Figures, drawing, spread_lab
 from goexplore.runs import read_json
 
 KINDS = {"goexplore-robustification": "robustified", "goexplore-control": "plain PPO"}
+COUNTING = "PPO with counts"
 """What config.json calls its format, and what people do."""
 COLUMNS = ("run", "steps", "hours", "score", "first_life_score", "way_to_start")
 PANEL = (3.3, 2.5)
@@ -38,6 +39,8 @@ class Test:
     interval: tuple[float, float]
     median: float
     first_life_mean: float
+    reached: tuple[str, ...] = ()
+    """How many episodes reached a score that was asked for, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,7 @@ def read_training(path: Path) -> TrainingRun:
 
     return TrainingRun(
         path=path,
-        kind=KINDS[config["format"]],
+        kind=COUNTING if config.get("config", {}).get("bonus") else KINDS[config["format"]],
         env_id=_env_id(path, config),
         seed=int(config["seed"]),
         ranks=int(config["ranks"]),
@@ -144,11 +147,21 @@ def _tests(path: Path) -> list[Test]:
                     interval=(float(saved["interval"][0]), float(saved["interval"][1])),
                     median=float(saved["median"]),
                     first_life_mean=float(saved["first_life_mean"]),
+                    reached=_reached(saved),
                 )
             )
         except (InputError, KeyError, TypeError, ValueError):
             continue
     return tests
+
+
+def _reached(saved: dict[str, Any]) -> tuple[str, ...]:
+    in_first_life = saved.get("reached_in_first_life", {})
+    return tuple(
+        f"{float(least):,g} or more: {float(share):.1%}"
+        + (f", {float(in_first_life[least]):.1%} in the first life" if least in in_first_life else "")
+        for least, share in saved.get("reached", {}).items()
+    )
 
 
 def draw_trainings(figures: Figures, runs: Sequence[TrainingRun], name: str) -> Drawn:
