@@ -20,6 +20,7 @@ def fake_run(
     seed: int = 0,
     frames: Sequence[int] = (1000, 2000, 3000),
     end_scores: Sequence[float | None] = (None, 10, 20),
+    best: Sequence[tuple[float, int]] | None = None,
     sizes: Sequence[int] | None = None,
     refits: Sequence[int] = (),
     workers: Sequence[tuple[int, int]] = ((0, 2),),
@@ -35,6 +36,7 @@ def fake_run(
         seed: seed.
         frames: of each iteration.
         end_scores: of each iteration.
+        best: best score and the steps of the shortest way to it, of each iteration.
         sizes: cells in the archive.
         refits: iterations at which the representation was recomputed.
         workers: (frames at which a session began, its workers).
@@ -50,6 +52,8 @@ def fake_run(
     for iteration, (at, end) in enumerate(zip(frames, end_scores, strict=True), 1):
         line: dict[str, Any] = {"iteration": iteration, "frames": at, "steps": at // 4, "seconds": at / 1000}
         line |= {"cells": sizes[iteration - 1] if sizes else 10 * iteration, "best_score": max(end or 0, 5.0)}
+        if best is not None:
+            line["best_score"], line["best_steps"] = best[iteration - 1]
         line |= {"end_score": end} if end is not None else {}
         line |= {"refit": [11, 8, 8]} if iteration in refits else {}
         lines.append(json.dumps(line) + "\n")

@@ -241,7 +241,7 @@ def test_the_page_carries_everything_and_escapes_it(maze, tmp_path):
     for name in result.figures:
         for ending in ("png", "svg", "csv"):
             assert (tmp_path / "report" / "figures" / f"{name}.{ending}").stat().st_size > 50
-    assert {name.partition("-")[0] for name in result.figures} == {"score", "cells", "sheet"}
+    assert {name.partition("-")[0] for name in result.figures} == {"score", "cells", "success", "sheet"}
 
 
 def test_the_same_runs_give_the_same_files(maze, tmp_path):

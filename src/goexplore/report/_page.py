@@ -47,6 +47,7 @@ class Page:
     without_ends: list[str] = field(default_factory=list)
     """Groups in which no episode has ended."""
     cells: list[tuple[str, Drawn]] = field(default_factory=list)
+    successes: list[tuple[str, Drawn]] = field(default_factory=list)
     bars: Drawn | None = None
     bars_said: str = ""
     rooms: list[tuple[str, Drawn]] = field(default_factory=list)
@@ -66,6 +67,7 @@ def write_page(page: Page, folder: Path) -> str:
         ("results", "Results", _results(page) if page.results else ""),
         ("scores", "Best score against frames", _scores(page)),
         ("archive", "Archive size against frames", _cells(page)),
+        ("successes", "Successes against frames", _successes(page)),
         ("human", "Human-normalised scores", _bars(page)),
         ("rooms", "Rooms", _rooms(page)),
         ("policies", "Policies", _policies(page)),
@@ -181,6 +183,16 @@ def _cells(page: Page) -> str:
         '<p class="said">Cells in the archive. Where a run recomputes its representation, cells merge and the curve'
         f" dips; ticks on the axis mark these moments. Lines as above.</p>{_grid(page.cells)}"
         if page.cells
+        else ""
+    )
+
+
+def _successes(page: Page) -> str:
+    cards = "".join(f'<div class="card">{_figure(drawn, said, "", kind="pan")}</div>' for said, drawn in page.successes)
+    return (
+        '<p class="said">Left: runs that had found any reward by then. Right: steps of the shortest way to the best'
+        f" score, for each of these runs.</p>{cards}"
+        if cards
         else ""
     )
 

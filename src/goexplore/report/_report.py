@@ -21,6 +21,7 @@ from goexplore.report._sheet import COLUMNS as SHEET_COLUMNS
 from goexplore.report._sheet import ROWS as SHEET_ROWS
 from goexplore.report._sheet import draw_sheet
 from goexplore.report._style import Drawn, Figures, drawing, write_table
+from goexplore.report._successes import draw_successes
 from goexplore.report._trainings import TrainingRun, draw_trainings, is_training, read_trainings
 from goexplore.runs import clock, peek, write_atomically
 
@@ -89,6 +90,7 @@ def write_report(
             write_table(figures.folder / "results.csv", COLUMNS, [result.as_row() for result in results])
         page.scores = _curves(figures, list(games.values()), SCORE)
         page.cells = _curves(figures, list(games.values()), CELLS)
+        page.successes = _successes(figures, list(games.values()))
         page.without_ends = [result.group.name for result in results if not result.ends]
         page.bars, page.bars_said = _bars(figures, results)
         _pictures(figures, groups, page, trust=trust, warn=note)
@@ -121,6 +123,11 @@ def _curves(figures: Figures, games: list[list[Group]], quantity: Quantity) -> l
     if len(shown) > 1:
         draw_all(figures, games, quantity, f"{quantity.name}-all")
     return shown
+
+
+def _successes(figures: Figures, games: list[list[Group]]) -> list[tuple[str, Drawn]]:
+    drawn = [(groups[0], draw_successes(figures, groups, f"success-{_slug(groups[0].game)}")) for groups in games]
+    return [(f"{group.title}: successes against frames", each) for group, each in drawn if each is not None]
 
 
 def _training_curves(figures: Figures, trainings: Sequence[TrainingRun]) -> list[tuple[str, Drawn]]:

@@ -32,6 +32,8 @@ class Metrics:
     seconds: NDArray[np.float64]
     cells: NDArray[np.int64]
     best_score: NDArray[np.float64]
+    best_steps: NDArray[np.float64]
+    """Steps of the shortest way to the best score; NaN where an older run did not write it."""
     end_score: NDArray[np.float64]
     """NaN until an end of episode was reached."""
     refit_frames: NDArray[np.int64]
@@ -255,6 +257,7 @@ def read_metrics(path: Path) -> Metrics:
         seconds=column("seconds", np.float64),
         cells=column("cells", np.int64),
         best_score=column("best_score", np.float64),
+        best_steps=np.array([line.get("best_steps", math.nan) for line in kept], np.float64),
         end_score=np.array([line.get("end_score", math.nan) for line in kept], np.float64),
         refit_frames=np.array([line["frames"] for line in kept if line.get("refit")], np.int64),
         unreadable=unreadable,
@@ -264,7 +267,9 @@ def read_metrics(path: Path) -> Metrics:
 def _values(line: bytes) -> dict[str, Any] | None:
     try:
         values = json.loads(line)
-        numbers = [float(values[name]) for name in NUMBERS] + [float(values.get("end_score", 0.0))]
+        numbers = [float(values[name]) for name in NUMBERS] + [
+            float(values.get(name, 0.0)) for name in ("end_score", "best_steps")
+        ]
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return values if all(map(math.isfinite, numbers)) else None

@@ -16,6 +16,7 @@ TENSORBOARD_SECONDS = 2.0
 EXPLORATION_TAGS = {
     "cells": "archive/cells",
     "best_score": "archive/best_score",
+    "best_steps": "archive/best_steps",
     "end_score": "archive/end_score",
     "new_cells": "archive/new_cells",
     "improved_cells": "archive/improved_cells",

@@ -178,7 +178,8 @@ class Session:
 
     def _report(self, summary: BatchSummary, refit: Refit | None, metrics: MetricsLog) -> None:
         self._live_steps = 0
-        self._best_score = self._loop.archive.best().score
+        best = self._loop.archive.best()
+        self._best_score = best.score
         loop, status = self._loop, self._status()
         self._display.show(status)
         metrics.write(
@@ -193,6 +194,7 @@ class Session:
             new_cells=summary.new_cells,
             improved_cells=summary.improved_cells,
             best_score=status.best_score,
+            best_steps=best.length,  # of the shortest way to that score
             end_score=status.end_score,
             ends=summary.ends,
             fitting_seconds=round(self._fitting_seconds, 3) if loop.adaptation is not None else None,
