@@ -249,6 +249,7 @@ def test_a_diverging_simulation_ends_the_episode_and_nothing_else(tmp_path, monk
     observation, reward, terminated, _, info = env.step(STILL)
     assert (reward, terminated, info["diverged"]) == (0, True, True)
     assert np.isfinite(observation).all()
+    assert not list(tmp_path.iterdir()), "MuJoCo wrote a log"
     env.reset()
     assert not env.step(STILL)[2]
 

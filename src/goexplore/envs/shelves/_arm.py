@@ -74,7 +74,7 @@ def add_arm(spec: Any) -> None:
             mass=link.mass,
             rgba=BLUE if number % 2 else WHITE,
         )
-        _add_actuator(spec, link.name, (-link.torque, link.torque)).set_to_motor()
+        _add_actuator(spec, link.name, (-link.torque, link.torque))
     gripper = body.add_body(name="gripper_link", pos=GRIPPER_OFFSET)
     chain.append("gripper_link")
     add_box(gripper, "palm", (-0.145, -0.06, -0.035), (-0.045, 0.06, 0.035), WHITE, mass=PALM_MASS)
@@ -108,10 +108,13 @@ def _add_finger(spec: Any, gripper: Any, name: str, side: int) -> None:
         margin=0.001,
         rgba=DARK,
     )
-    _add_actuator(spec, joint, limits).set_to_position(kp=FINGER_STIFFNESS)
+    servo = _add_actuator(spec, joint, limits)
+    servo.gainprm[0], servo.biasprm[1] = FINGER_STIFFNESS, -FINGER_STIFFNESS
+    servo.biastype = mujoco.mjtBias.mjBIAS_AFFINE
 
 
 def _add_actuator(spec: Any, joint: str, limits: tuple[float, float]) -> Any:
+    """A motor: what it is told is its force."""
     return spec.add_actuator(
         name=joint, target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT, ctrllimited=True, ctrlrange=limits
     )

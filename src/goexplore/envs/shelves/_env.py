@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import gymnasium as gym
@@ -47,6 +48,7 @@ class FetchShelves(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         width: int = 640,
         height: int = 480,
     ) -> None:
+        _keep_quiet_about_divergence()
         self.target = compartment(target)
         self.substeps = _substeps(time_step)
         self.model = build_scene(time_step=time_step, block=block)
@@ -175,6 +177,17 @@ class FetchShelves(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
+
+
+def _keep_quiet_about_divergence() -> None:
+    """MuJoCo would print it and write a file into the current folder, for what is an end of episode here."""
+
+    def warn(message: str | bytes) -> None:
+        text = message.decode() if isinstance(message, bytes) else message
+        if "simulation is unstable" not in text:
+            warnings.warn(text, stacklevel=2)
+
+    mujoco.set_mju_user_warning(warn)
 
 
 def _substeps(time_step: float) -> int:
