@@ -232,3 +232,11 @@ def test_walks_through_many_rooms_agree_with_memory(game, rooms, exact):
     assert agreed["position"] >= 0.99 * agreed["steps"]
     for name in exact:
         assert agreed[name] == agreed["steps"]
+
+
+def test_the_treasure_room_is_known_though_it_is_still_being_drawn():
+    """The first picture of it shows neither the player nor a blank; a search then took it for the room beside it."""
+    with np.load(DATA / "montezuma_treasure_walk.npz") as walks:
+        agreed, rooms = walk("montezuma_revenge", walks["walk0"])
+    assert 15 in rooms
+    assert agreed["room"] >= 0.999 * agreed["steps"]

@@ -23,7 +23,9 @@ for _row in range(4):
     for _place in range(3 + 2 * _row):
         PYRAMID[len(PYRAMID)] = (_row, 3 - _row + _place)
 ROOM_AT = {place: room for room, place in PYRAMID.items()}
-START_ROOM, TREASURE_ROOM = 1, 15
+START_ROOM, TREASURE_ROOM, BESIDE_TREASURE = 1, 15, 16
+TREASURE_BLUE = 0x90
+"""Palette index of the treasure room's walls, which fill 70% of the screen."""
 
 LEFT, RIGHT, HIGH, LOW = 20.0, 140.0, 20.0, 120.0
 """Pixels within which a player who leaves or enters a room is seen (measured: 3 to 13, 145 to 155; 11 to 18, 124 to
@@ -87,7 +89,9 @@ class MontezumaCells(CellFunction):
         """Updates what is tracked. A picture that makes no sense changes nothing."""
         place = find_player(screen)
         if place is not None:
-            if self._seen or self._moved:
+            if self.room == BESIDE_TREASURE and _shows_treasure_room(screen):
+                self._enter(0, -1)  # which may be drawn while he steps in: then neither he nor a blank was seen
+            elif self._seen or self._moved:
                 self._follow(place)
             else:
                 self._reappear(screen)
@@ -185,6 +189,10 @@ class MontezumaCells(CellFunction):
         self._seen, self._moved = bool(flags & 1), bool(flags & 2)
         self._look, self._look_before = look, look_before
         self.keys = tuple(state[_STATE.size :])
+
+
+def _shows_treasure_room(screen: NDArray[np.uint8]) -> bool:
+    return int((screen[LOOK] == TREASURE_BLUE).sum()) > len(UNSEEN) // 2
 
 
 def _difference(look: bytes, other: bytes) -> int:
