@@ -154,3 +154,18 @@ def test_touch_and_grasp_are_told_by_the_robot(tmp_path):
     )
     assert result.cells
     assert result.cells > 1
+
+
+def test_cells_that_a_file_names_are_not_imported_without_trust(tmp_path):
+    control(
+        "goexplore/KeyDoorMaze-v0",
+        out=tmp_path / "run",
+        config=replace(COUNTING, cells="observation"),
+        ranks=1,
+        steps=200,
+        progress=False,
+    )
+    config = tmp_path / "run" / "config.json"
+    config.write_text(config.read_text().replace('"observation"', '"nowhere.at_all:cells"'))
+    with pytest.raises(InputError, match="code that going on would run"):
+        resume_control(tmp_path / "run", steps=400, progress=False)

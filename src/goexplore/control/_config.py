@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from goexplore.cells import DOMAIN_CELLS, AdaptiveCells, make_cells
+from goexplore.cells import DOMAIN_CELLS, AdaptiveCells, CellFunction, make_cells, names_own_code
 from goexplore.envs import atari_game_of, is_atari
 from goexplore.errors import InputError
 from goexplore.learn import NetworkConfig, PPOConfig
@@ -44,8 +44,24 @@ class ControlConfig:
             raise InputError(f"rewards {self.rewards!r}: expected one of {', '.join(REWARDS)}")
         if not 0 <= self.bonus < math.inf or (self.bonus and self.cells is None):
             raise InputError(f"bonus {self.bonus} with cells {self.cells}: expected at least 0, and cells to count")
-        if self.cells is not None and isinstance(make_cells(self.cells), AdaptiveCells):
+        if not self.counts_own_code:  # importing it would run it, and a stranger's file may have named it
+            self.make_cells()
+
+    @property
+    def counts_own_code(self) -> bool:
+        """Whether the cells are code outside this library."""
+        return self.cells is not None and names_own_code(self.cells)
+
+    def make_cells(self) -> CellFunction | None:
+        """The cells to count, if any.
+
+        Raises:
+            InputError: they adapt, and counts of them would lose their meaning.
+        """
+        made = None if self.cells is None else make_cells(self.cells)
+        if isinstance(made, AdaptiveCells):
             raise InputError(f"cells {self.cells!r}: counts need cells that stay as they are, for example downscale")
+        return made
 
 
 def control_preset(name: str, env_id: str, *, method: str = "ppo", cells: str | None = None) -> ControlConfig:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from goexplore.control._config import ControlConfig, control_preset
 from goexplore.control._training import ControlTraining
 from goexplore.envs import EnvSpec, env_spec
+from goexplore.errors import InputError
 from goexplore.learn import Ranks, default_ranks, default_workers
 from goexplore.runs import RunFolder
 from goexplore.training import CHECKPOINT_SECONDS, Limits, TrainingResult, TrainingRun, altered, begin, go_on
@@ -112,7 +113,7 @@ def control(
         ranks=ranks or default_ranks(),
         workers=default_workers() if workers is None else workers,
         steps=chosen.steps if steps is None else steps,
-        trust=":" in spec.id,
+        trust=":" in spec.id or chosen.counts_own_code,
     )
     came_to = begin(Path(out), run, Limits(minutes, checkpoint_seconds), progress=progress)
     return _result(Path(out), run, came_to)
@@ -143,6 +144,11 @@ def resume_control(
     folder = RunFolder.open(Path(path))
     run = ControlRun.open(folder, steps=steps, trust=trust)
     run.env.require_trust(f"{path} trains on", by="going on", trust=trust)
+    if run.config.counts_own_code and not trust:
+        raise InputError(
+            f"{path} counts {run.config.cells}, code that going on would run; if you trust it, say so with --trust"
+            " (trust=True from Python)"
+        )
     return _result(folder.path, run, go_on(folder, run, Limits(minutes, checkpoint_seconds), progress=progress))
 
 

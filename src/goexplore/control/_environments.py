@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive import join_bytes, split_bytes
-from goexplore.cells import make_cells
 from goexplore.control._config import ControlConfig
 from goexplore.control._counts import Counts
 from goexplore.envs import EnvSpec
@@ -42,7 +41,7 @@ class Player:
 
     def __init__(self, play: Play, config: ControlConfig, counts: Counts | None) -> None:
         self.play, self._config, self._counts = play, config, counts
-        self._cells = make_cells(config.cells) if config.cells is not None else None
+        self._cells = config.make_cells()
         self.over: list[Episode] = []
         """Episodes that are over and not yet counted."""
         self._begin()
