@@ -114,6 +114,7 @@ def test_what_is_counted_by_default():
     assert control_preset("laptop", "goexplore/KeyDoorMaze-v0").cells is None
     with pytest.raises(InputError, match="no default cells for goexplore/KeyDoorMaze-v0: say what to count"):
         control_preset("laptop", "goexplore/KeyDoorMaze-v0", method="count")
+    assert control_preset("laptop", "goexplore/FetchShelves-v0", cells="domain").cells == "shelves"
     with pytest.raises(InputError, match="cells that stay as they are"):
         ControlConfig(cells="dynamic", bonus=1.0)
     with pytest.raises(InputError, match="expected at least 0, and cells to count"):

@@ -380,3 +380,10 @@ def test_a_search_is_the_same_on_one_and_on_two_workers(tmp_path):
     ]
     assert digests[0] == digests[1]
     assert digests[2] == digests[3] != digests[0]
+
+
+def test_the_robots_selector_refuses_other_cells(tmp_path):
+    with pytest.raises(InputError, match="selector 'shelves' works with the cells 'shelves' only"):
+        goexplore.explore(
+            "goexplore/KeyDoorMaze-v0", selector="shelves", frames=100, progress=False, workers=1, out=tmp_path / "r"
+        )

@@ -7,6 +7,10 @@ from numpy.typing import NDArray
 
 from goexplore.archive._archive import Archive
 from goexplore.archive._columns import Columns
+from goexplore.errors import InputError
+
+SHELVES_KEY = 9
+"""Bytes of a key of the cells `shelves`; the first two are the upper door and its latch."""
 
 
 class ShelvesSelector:
@@ -24,6 +28,8 @@ class ShelvesSelector:
         if self._archive is not archive or len(self._known) > len(archive):
             self._known, self._archive = Columns({"bonus": np.int64}), archive
         for key in archive.keys[len(self._known) :]:
+            if len(key) != SHELVES_KEY:
+                raise InputError("the selector 'shelves' works with the cells 'shelves' only")
             self._known.append(bonus=key[0] + key[1])
         weights: NDArray[np.float64] = 1.0 / np.sqrt(archive.table["seen"] + 1.0) + self._known["bonus"]
         return weights

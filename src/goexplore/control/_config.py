@@ -79,10 +79,10 @@ def control_preset(name: str, env_id: str, *, method: str = "ppo", cells: str | 
     if method not in METHODS:
         raise InputError(f"method {method!r}: expected one of {', '.join(METHODS)}")
     known = DOMAIN_CELLS.get(atari_game_of(env_id) or env_id)
-    if method == "count" and cells in (None, "domain"):
+    if cells == "domain" or (method == "count" and cells is None):
         if known is None:
             raise InputError(
-                f"there are no default cells for {env_id}: say what to count, for example --cells downscale"
+                f"there are no default cells for {env_id}: say what to count, for example --cells observation:0.25"
             )
         cells = known
     elif cells is None and not is_atari(env_id):
