@@ -22,8 +22,8 @@ from goexplore.report._style import COLOURS, Drawn, Figures, drawing, spread_lab
 from goexplore.runs import read_json
 
 KINDS = {"goexplore-robustification": "robustified", "goexplore-control": "plain PPO"}
-COUNTING = "PPO with counts"
 """What config.json calls its format, and what people do."""
+COUNTING = "PPO with counts"
 COLUMNS = ("run", "steps", "hours", "score", "first_life_score", "way_to_start")
 PANEL = (3.3, 2.5)
 
