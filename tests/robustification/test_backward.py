@@ -233,6 +233,50 @@ def test_dying_at_once_is_no_success_though_the_demonstration_loses_points():
     assert not made.over[0].matched
 
 
+class Descent(gym.Env):
+    """A point lost at every step, five more at the bottom, ten paces down: action 1 goes two, action 2 none."""
+
+    action_space = gym.spaces.Discrete(3)
+    observation_space = gym.spaces.Box(0, 1000, (1,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        self.at = 0
+        return np.array([0.0], np.float32), {}
+
+    def step(self, action):
+        self.at += (1, 2, 0)[int(action)]
+        over = self.at >= 10
+        return np.array([float(self.at)], np.float32), -6.0 if over else -1.0, over, False, {}
+
+
+@pytest.mark.parametrize(
+    ("actions", "tolerance", "matched", "steps"),
+    [
+        ([0] * 10, 0.0, True, 10),
+        ([1] * 5, 0.0, True, 5),  # sooner, with a better score
+        ([2, *[0] * 10], 0.0, False, 11),  # later, and a point short
+        ([2, *[0] * 10], 0.1, True, 11),
+        ([2] * 40, 1.0, False, 13),  # never: standing still has lost less, but that is no descent
+    ],
+)
+def test_where_the_worst_comes_last_an_episode_has_to_come_to_its_end(actions, tolerance, matched, steps):
+    env = EnvSpec("tests.robustification.test_backward:Descent")
+    demonstration = Demonstration(env, np.zeros(10, np.uint8), np.array([-1.0] * 9 + [-6.0]), True, "", 1)
+    play = make_play(env, PlainView(), np.random.default_rng(0))
+    config = BackwardConfig(
+        window_frames=1, virtual=False, allowed_lag_frames=3, match_ends=True, score_tolerance=tolerance
+    )
+    made, curriculum, _ = actor(config, route=Route(demonstration, play), play=play)
+    curriculum.latest[0] = 0
+    made.begin()
+    for action in actions:
+        made.step(action)
+        if made.over:
+            break
+    assert made.over[0].matched == matched
+    assert made.over[0].steps == steps
+
+
 @pytest.mark.atari
 def test_a_demonstration_may_lose_lives_of_its_own():
     """Only a life that the demonstration does not lose is a failure."""

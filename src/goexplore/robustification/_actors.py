@@ -88,8 +88,8 @@ class Actor:
         # Where demonstrations themselves lose lives, a lost one is no end.
         self._death_ends = config.life_loss_fails and not any(route.loses_lives for route in routes)
         # A score that may still fall is not an end.
-        has_losses = any(route.has_losses for route in routes)
-        self._best = math.inf if has_losses else max(route.highest for route in routes)
+        may_fall = any(route.ends_below_best for route in routes)
+        self._best = math.inf if may_fall else max(route.highest for route in routes)
         self.over: list[Episode] = []
         """Episodes that are over and not yet counted."""
         self.begin()
@@ -140,14 +140,14 @@ class Actor:
         # A life lost while the game goes on is an end for learning, but not of the episode.
         goes_on = self._demonstration == VIRTUAL and end and not over and not self._has_all()
         if (end or cut) and not goes_on:
-            self._finish()
+            self._finish(over=over)
         return self._scale * reward, end, cut
 
     def _end(self, over: bool, reward: float) -> tuple[bool, bool]:
         route, at = self._routes[self._demonstration], self._start + self.steps
         if over or (self._config.life_loss_fails and self.play.lives < route.least_lives(at, self._lag)):
             return True, False
-        if self._matches():
+        if self._matches(over=False):
             if self._config.match_ends:
                 return True, False
             # The cut step's own reward is lost to learning, so that it is never one that brings any.
@@ -155,19 +155,26 @@ class Actor:
             cut = self._matched_before and self._extra <= 0 and not reward
             self._matched_before = True
             return False, cut
-        return self._score.score + self._tolerated(route) < route.threshold(at, self._lag), False
+        # Where only the end of the game counts, whoever does not come to it has not got there.
+        too_late = route.ends_below_best and at >= len(route) + self._lag
+        return too_late or self._score.score + self._tolerated(route) < route.threshold(at, self._lag), False
 
-    def _matches(self) -> bool:
-        """Whether the demonstration is matched so far as it goes. One with losses has to be sat through."""
+    def _matches(self, *, over: bool) -> bool:
+        """Whether the demonstration is matched so far as it goes.
+
+        One that ends below its best has to be sat through: to the end of the game if it gets there itself, sooner or
+        later than it does, and else for as long as it lasts.
+        """
         route = self._routes[self._demonstration]
         score = self._score.score + self._tolerated(route)
-        if route.has_losses:
-            return self._start + self.steps >= len(route) and score >= route.final
-        return score >= route.highest
+        if not route.ends_below_best:
+            return score >= route.highest
+        through = over if route.ends_episode else self._start + self.steps >= len(route)
+        return through and score >= route.final
 
     def _tolerated(self, route: Route) -> float:
         """Points that may be missing."""
-        return self._config.score_tolerance * abs(route.highest)
+        return self._config.score_tolerance * abs(route.final)
 
     def _virtual_end(self, over: bool, lost_life: bool) -> tuple[bool, bool]:
         if over or self._has_all():
@@ -212,8 +219,8 @@ class Actor:
         else:
             self._routes[self._demonstration].put(self.play, self._start)
 
-    def _finish(self) -> None:
-        matched = self._demonstration != VIRTUAL and self._matches()
+    def _finish(self, *, over: bool) -> None:
+        matched = self._demonstration != VIRTUAL and self._matches(over=over)
         score, first_life = self._score.score, self._score.first_life
         self.over.append(Episode(self._demonstration, self._start, matched, self.steps, score, first_life))
         if self._demonstration == VIRTUAL:

@@ -118,7 +118,7 @@ def noisy_replays(
             reward, over = play.step(action)
             rewards.append(reward)
             score += reward
-            matched = score + tolerance * abs(route.highest) >= route.final
+            matched = score + tolerance * abs(route.final) >= route.final
             if over or play.lives < lives or (matched and len(rewards) >= len(route)):
                 break
         if not matched or play.lives < lives:

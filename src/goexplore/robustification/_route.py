@@ -37,7 +37,9 @@ class Route:
         self.scores: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(self.rewards)])
         """Score before each step, and after the last: (steps + 1,)."""
         self.final, self.highest = float(self.scores[-1]), float(self.scores.max())
-        self.has_losses = bool((self.rewards < 0).any())
+        self.ends_below_best = self.final < self.highest
+        """Whether points are lost after the best: having them once is then no match."""
+        self.ends_episode = demonstration.ends_episode
         play.reset()
         self._codec = SnapshotCodec.for_start(play.snapshot(), b"")
         self._states: list[bytes | None] = []
