@@ -25,6 +25,7 @@ def fake_run(
     refits: Sequence[int] = (),
     workers: Sequence[tuple[int, int]] = ((0, 2),),
     env_kwargs: dict[str, Any] | None = None,
+    events: Sequence[dict[str, int]] | None = None,
     **exploration: Any,
 ) -> Path:
     """Writes a run.
@@ -41,6 +42,7 @@ def fake_run(
         refits: iterations at which the representation was recomputed.
         workers: (frames at which a session began, its workers).
         env_kwargs: settings of the environment.
+        events: in how many rollouts of each iteration something was so.
         exploration: settings that differ from the preset laptop.
     """
     path.mkdir(parents=True)
@@ -56,7 +58,31 @@ def fake_run(
             line["best_score"], line["best_steps"] = best[iteration - 1]
         line |= {"end_score": end} if end is not None else {}
         line |= {"refit": [11, 8, 8]} if iteration in refits else {}
+        if events is not None:
+            line |= {f"rollouts_with_{name}": count for name, count in events[iteration - 1].items()}
         lines.append(json.dumps(line) + "\n")
     (path / "metrics.jsonl").write_text("".join(lines))
     (path / "provenance.json").write_text(json.dumps([{"from_frames": at, "workers": count} for at, count in workers]))
+    return path
+
+
+def fake_control(
+    path: Path, *, env_id: str, env_kwargs: dict[str, Any], cells: Sequence[int], events: Sequence[dict[str, int]]
+) -> Path:
+    """Writes a control with counts: cells entered, and episodes in which something was so, after each iteration."""
+    path.mkdir(parents=True)
+    config = {
+        "format": "goexplore-control",
+        "env": {"id": env_id, "kwargs": env_kwargs},
+        "config": {"bonus": 1.0},
+        "seed": 0,
+        "ranks": 2,
+    }
+    (path / "config.json").write_text(json.dumps(config))
+    lines = []
+    for iteration, (count, seen) in enumerate(zip(cells, events, strict=True), 1):
+        line = {"iteration": iteration, "frames": 500 * iteration, "steps": 500 * iteration, "seconds": iteration}
+        line |= {"cells": count} | {f"episodes_with_{name}": times for name, times in seen.items()}
+        lines.append(json.dumps(line) + "\n")
+    (path / "metrics.jsonl").write_text("".join(lines))
     return path

@@ -8,7 +8,7 @@ from goexplore.envs._emulator import KNOWN_BROKEN_ROUND_TRIPS, AtariEmulator
 from goexplore.envs._gymnasium import GymnasiumEnv
 from goexplore.envs._headless import prefer_egl
 from goexplore.envs._make import EnvSpec, env_spec, is_atari, make_env, resolved
-from goexplore.envs._protocol import RestorableEnv, SnapshotKind
+from goexplore.envs._protocol import RestorableEnv, SnapshotKind, events_of
 from goexplore.envs._register import SHELVES, register_shelves
 
 prefer_egl()
@@ -30,6 +30,7 @@ __all__ = [
     "atari_games",
     "check_env",
     "env_spec",
+    "events_of",
     "is_atari",
     "make_env",
     "repeating",

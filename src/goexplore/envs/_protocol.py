@@ -85,3 +85,8 @@ class RestorableEnv(Protocol):
 
     def close(self) -> None:
         """Frees what the simulator holds."""
+
+
+def events_of(info: dict[str, Any]) -> list[str]:
+    """What an environment says is so after a step: the names of what is true in its `info`."""
+    return [str(name) for name, value in info.items() if value is True or value is np.True_]

@@ -15,9 +15,9 @@ archive, however many workers there are and however often the run is stopped.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,8 @@ class BatchSummary:
     new_cells: int
     improved_cells: int
     ends: int
+    events: Counter[str] = field(default_factory=Counter)
+    """In how many rollouts the environment said at some step that this was so."""
 
 
 class ExplorationLoop:
@@ -179,6 +181,7 @@ class ExplorationLoop:
             new_cells=new_cells,
             improved_cells=len(self._news.rows) - new_cells,
             ends=ends,
+            events=Counter(name for result in results for name in result.events),
         )
 
     def news(self) -> Update:

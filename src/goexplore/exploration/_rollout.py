@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from goexplore.archive import FrameCodec, SnapshotCodec
 from goexplore.cells import AdaptiveCells, CellFunction, cell_key, make_cells
-from goexplore.envs import EnvSpec, RestorableEnv, make_env
+from goexplore.envs import EnvSpec, RestorableEnv, events_of, make_env
 from goexplore.errors import InputError
 from goexplore.exploration._config import ExplorationConfig
 from goexplore.exploration._explorers import Explorer, RandomExplorer, make_explorer
@@ -74,11 +74,14 @@ class Roller:
         actions: list[Any] = []
         visits: dict[bytes, _Visit] = {}
         sampled: list[bytes] = []
+        events: set[str] = set()
         sample_at = self._sample_at(task)
         while step < task.steps:
             action = space.row(explorer.act(observation))
-            observation, reward, terminated, truncated, _ = env.step(action)
+            observation, reward, terminated, truncated, info = env.step(action)
             step += 1
+            if info:
+                events.update(events_of(info))
             actions.append(action)
             if not math.isfinite(reward):
                 raise InputError(
@@ -101,7 +104,9 @@ class Roller:
                     visit.candidate = Candidate(key, score, step, self._snapshot(), self._frame(observation))
             if step in sample_at:
                 sampled.append(self._frame(observation) or b"")
-        return self._reduced(task, visits, end, actions, start_snapshot, sampled)
+        result = self._reduced(task, visits, end, actions, start_snapshot)
+        result.sampled, result.events = sampled, frozenset(events)
+        return result
 
     def _return_to(self, task: Task) -> Any:
         if task.snapshot is not None:
@@ -142,7 +147,6 @@ class Roller:
         end: End | None,
         actions: list[Any],
         start_snapshot: bytes | None,
-        sampled: list[bytes],
     ) -> RolloutResult:
         known, candidates = [], []
         for visit in visits.values():
@@ -163,7 +167,6 @@ class Roller:
             end=end,
             actions=np.array(actions[:useful], space.dtype).reshape(useful, *space.shape),
             start_snapshot=start_snapshot,
-            sampled=sampled,
         )
 
 

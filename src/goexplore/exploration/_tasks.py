@@ -85,6 +85,8 @@ class RolloutResult:
     """A snapshot of the start, where the task came without one and one could be taken."""
     sampled: list[bytes] = field(default_factory=list)
     """Encoded frames for the sample that cells are fitted to."""
+    events: frozenset[str] = frozenset()
+    """What the environment said was so at any step: names of what was true in its `info`."""
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.cells import CellFunction, cell_key
-from goexplore.envs import RestorableEnv, SnapshotKind
+from goexplore.envs import RestorableEnv, SnapshotKind, events_of
 from goexplore.errors import InputError
 from goexplore.learn import Spaces
 
@@ -146,9 +146,8 @@ class PlainPlay:
 
     @property
     def events(self) -> list[str]:
-        """Names of what is true in the environment's `info`."""
-        info: dict[str, Any] = getattr(self._env, "info", {})
-        return [name for name, value in info.items() if value is True or value is np.True_]
+        """What the environment said was so after the last step."""
+        return events_of(getattr(self._env, "info", {}))
 
     def cell_key(self, cells: CellFunction) -> bytes:
         """The cell of the environment as it is."""

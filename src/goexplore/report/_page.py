@@ -48,6 +48,7 @@ class Page:
     """Groups in which no episode has ended."""
     cells: list[tuple[str, Drawn]] = field(default_factory=list)
     successes: list[tuple[str, Drawn]] = field(default_factory=list)
+    discoveries: list[tuple[str, Drawn]] = field(default_factory=list)
     bars: Drawn | None = None
     bars_said: str = ""
     rooms: list[tuple[str, Drawn]] = field(default_factory=list)
@@ -68,6 +69,7 @@ def write_page(page: Page, folder: Path) -> str:
         ("scores", "Best score against frames", _scores(page)),
         ("archive", "Archive size against frames", _cells(page)),
         ("successes", "Successes against frames", _successes(page)),
+        ("discoveries", "Exploration and controls", _discoveries(page)),
         ("human", "Human-normalised scores", _bars(page)),
         ("rooms", "Rooms", _rooms(page)),
         ("policies", "Policies", _policies(page)),
@@ -192,6 +194,19 @@ def _successes(page: Page) -> str:
     return (
         '<p class="said">Left: runs that had found any reward by then. Right: steps of the shortest way to the best'
         f" score, for each of these runs.</p>{cards}"
+        if cards
+        else ""
+    )
+
+
+def _discoveries(page: Page) -> str:
+    cards = "".join(
+        f'<div class="card">{_figure(drawn, said, said, kind="pan")}</div>' for said, drawn in page.discoveries
+    )
+    return (
+        '<p class="said">A search and controls on the same cells. An event counts once for each rollout of a search and'
+        " once for each episode of a control, from the beginning; the scale is logarithmic above 1. An algorithm that"
+        f" finds something now and then, and does not come back to it, shows a flat line there.</p>{cards}"
         if cards
         else ""
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from goexplore.errors import GoExploreError, InputError
 from goexplore.report._curves import CELLS, SCORE, Quantity, draw_all, draw_game
+from goexplore.report._discoveries import draw_discoveries, finders_of
 from goexplore.report._groups import Group, group_runs, settings_of
 from goexplore.report._page import Page, RunCard, write_page
 from goexplore.report._pictures import Cells
@@ -91,6 +92,7 @@ def write_report(
         page.scores = _curves(figures, list(games.values()), SCORE)
         page.cells = _curves(figures, list(games.values()), CELLS)
         page.successes = _successes(figures, list(games.values()))
+        page.discoveries = _discoveries(figures, groups, trainings)
         page.without_ends = [result.group.name for result in results if not result.ends]
         page.bars, page.bars_said = _bars(figures, results)
         _pictures(figures, groups, page, trust=trust, warn=note)
@@ -128,6 +130,19 @@ def _curves(figures: Figures, games: list[list[Group]], quantity: Quantity) -> l
 def _successes(figures: Figures, games: list[list[Group]]) -> list[tuple[str, Drawn]]:
     drawn = [(groups[0], draw_successes(figures, groups, f"success-{_slug(groups[0].game)}")) for groups in games]
     return [(f"{group.title}: successes against frames", each) for group, each in drawn if each is not None]
+
+
+def _discoveries(
+    figures: Figures, groups: Sequence[Group], trainings: Sequence[TrainingRun]
+) -> list[tuple[str, Drawn]]:
+    return [
+        (
+            f"{place}: cells, and rollouts (exploration) or episodes (controls) in which something was so, against"
+            " agent steps",
+            draw_discoveries(figures, finders, f"discoveries-{_slug(place)}"),
+        )
+        for place, finders in finders_of(groups, trainings).items()
+    ]
 
 
 def _training_curves(figures: Figures, trainings: Sequence[TrainingRun]) -> list[tuple[str, Drawn]]:

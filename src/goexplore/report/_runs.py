@@ -38,6 +38,8 @@ class Metrics:
     """NaN until an end of episode was reached."""
     refit_frames: NDArray[np.int64]
     """Frames at which the cell representation was recomputed."""
+    rollouts_with: dict[str, NDArray[np.float64]]
+    """In how many rollouts so far the environment said that something was so."""
     unreadable: int
     """Lines that could not be read, the last one aside: that one may be half written."""
 
@@ -260,8 +262,15 @@ def read_metrics(path: Path) -> Metrics:
         best_steps=np.array([line.get("best_steps", math.nan) for line in kept], np.float64),
         end_score=np.array([line.get("end_score", math.nan) for line in kept], np.float64),
         refit_frames=np.array([line["frames"] for line in kept if line.get("refit")], np.int64),
+        rollouts_with={name: counts.cumsum() for name, counts in counted(kept, "rollouts_with_").items()},
         unreadable=unreadable,
     )
+
+
+def counted(lines: Sequence[dict[str, Any]], prefix: str) -> dict[str, NDArray[np.float64]]:
+    """Columns whose names begin so, without that beginning; what a line leaves out is 0."""
+    names = sorted({name for line in lines for name in line if name.startswith(prefix)})
+    return {name.removeprefix(prefix): np.array([line.get(name, 0) for line in lines], np.float64) for name in names}
 
 
 def _values(line: bytes) -> dict[str, Any] | None:

@@ -173,6 +173,8 @@ def spread_labels(axes: Axes, labels: list[tuple[float, str, str]]) -> None:
         axes: drawn, with its limits settled.
         labels: height in data units, text, and colour of each.
     """
+    if not labels:
+        return
     bottom, top = axes.get_ylim()
     lines_high = axes.get_window_extent().height / axes.figure.dpi * 72 / 8.5
     labels = sorted(labels)

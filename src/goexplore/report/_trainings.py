@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.errors import InputError
-from goexplore.report._runs import Warn
+from goexplore.report._runs import Warn, counted
 from goexplore.report._statistics import thinned
 from goexplore.report._style import COLOURS, Drawn, Figures, drawing, spread_labels, thousands_separated
 from goexplore.runs import read_json
@@ -50,6 +50,7 @@ class TrainingRun:
     path: Path
     kind: str
     env_id: str
+    env_kwargs: dict[str, Any]
     seed: int
     ranks: int
     frames_per_step: int
@@ -60,6 +61,10 @@ class TrainingRun:
     first_life_score: NDArray[np.float64]
     way_to_start: NDArray[np.float64]
     """Share of the way from the demonstrations' ends to their starts."""
+    cells: NDArray[np.float64]
+    """Distinct cells entered, where a control counts them."""
+    episodes_with: dict[str, NDArray[np.float64]]
+    """In how many episodes so far the environment said that something was so."""
     tests: list[Test]
 
     @property
@@ -110,10 +115,12 @@ def read_training(path: Path) -> TrainingRun:
     def column(name: str) -> NDArray[np.float64]:
         return np.array([math.nan if line.get(name) is None else line[name] for line in kept], np.float64)
 
+    env = _env(path, config)
     return TrainingRun(
         path=path,
         kind=COUNTING if config.get("config", {}).get("bonus") else KINDS[config["format"]],
-        env_id=_env_id(path, config),
+        env_id=str(env["id"]),
+        env_kwargs=dict(env.get("kwargs", {})),
         seed=int(config["seed"]),
         ranks=int(config["ranks"]),
         frames_per_step=round(kept[-1]["frames"] / max(1, kept[-1]["steps"])),
@@ -122,15 +129,17 @@ def read_training(path: Path) -> TrainingRun:
         score=column("score"),
         first_life_score=column("first_life_score"),
         way_to_start=column("way_to_start"),
+        cells=column("cells"),
+        episodes_with=counted(kept, "episodes_with_"),
         tests=_tests(path),
     )
 
 
-def _env_id(path: Path, config: dict[str, Any]) -> str:
+def _env(path: Path, config: dict[str, Any]) -> dict[str, Any]:
     if "env" in config:
-        return str(config["env"]["id"])
+        return dict(config["env"])
     policies = sorted(path.glob("policies/*.json"))
-    return str(read_json(policies[-1])["env"]["id"]) if policies else "unknown"
+    return dict(read_json(policies[-1])["env"]) if policies else {"id": "unknown"}
 
 
 def _tests(path: Path) -> list[Test]:

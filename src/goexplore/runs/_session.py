@@ -197,6 +197,7 @@ class Session:
             best_steps=best.length,  # of the shortest way to that score
             end_score=status.end_score,
             ends=summary.ends,
+            **{f"rollouts_with_{name}": count for name, count in sorted(summary.events.items())},
             fitting_seconds=round(self._fitting_seconds, 3) if loop.adaptation is not None else None,
             refit=None if refit is None else refit.description,
         )
