@@ -1,0 +1,77 @@
+"""Following a trajectory of cells in soft order (Methods, "Policy-based Go-Explore")."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from typing import TypeAlias
+
+Cell: TypeAlias = Hashable
+
+
+class Path:
+    """The cells that a trajectory went through, each stay in one of them counted once.
+
+    Args:
+        cells: the cell after each step.
+    """
+
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        self.cells: list[Cell] = []
+        self.stays: list[int] = []
+        """Steps of each stay."""
+        for cell in cells:
+            if self.cells and cell == self.cells[-1]:
+                self.stays[-1] += 1
+            else:
+                self.cells.append(cell)
+                self.stays.append(1)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+
+class Follower:
+    """Walks along a path: the next goal is met by reaching it, or one of those soon after it.
+
+    Args:
+        path: of at least one cell.
+        window: so many cells of the path, from the next goal on, meet it.
+        from_goal: measure `allowance` from the goal that was to be met, as the authors' code does, instead of from the
+            first cell of the window that was.
+    """
+
+    def __init__(self, path: Path, *, window: int, from_goal: bool = False) -> None:
+        self._path, self._window, self._from_goal = path, window, from_goal
+        self._next = 0
+        self.allowance = 0
+        """Steps that the trajectory took from the goal met last to the next one; 0 before the first."""
+
+    @property
+    def goal(self) -> Cell:
+        """The cell to go to; at the end of the path its last one."""
+        return self._path.cells[min(self._next, len(self._path) - 1)]
+
+    @property
+    def finished(self) -> bool:
+        """Whether the end of the path was reached."""
+        return self._next == len(self._path)
+
+    def meet(self, cell: Cell) -> bool:
+        """Says where one is; returns whether that meets the goal, which then is the one after it.
+
+        Where the path comes back to a cell within the window, the last time counts.
+        """
+        ahead = range(self._next, min(self._next + self._window, len(self._path)))
+        met = [place for place in ahead if self._path.cells[place] == cell]
+        if not met:
+            return False
+        first, last = self._next if self._from_goal else met[0], met[-1]
+        self.allowance = sum(self._path.stays[first : last + 1])
+        self._next = last + 1
+        return True
+
+
+def temperature(overdue: int, *, factor: float, power: float) -> float:
+    """e_t: what logits are divided by when a goal (or a new cell) has been overdue for so many steps."""
+    return 1.0 + math.pow(max(0, overdue) * factor, power)
