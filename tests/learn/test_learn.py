@@ -327,6 +327,36 @@ def test_the_paper_s_network_has_its_number_of_parameters():
     assert sum(parameter.numel() for parameter in network.parameters()) == 9_731_219
 
 
+def test_a_goal_stands_beside_the_picture():
+    """Policy-based Go-Explore's networks: as large as with the goal as further inputs of the fully connected layer."""
+    picture = (80, 105, 12)
+    for goal, parameters in ((51, 9_772_019), (275, 9_951_219)):
+        spaces = Spaces(observation_shape=(80 * 105 * 12 + goal,), choices=18, picture_shape=picture)
+        network = ActorCritic(NetworkConfig(), spaces)
+        assert sum(parameter.numel() for parameter in network.parameters()) == parameters
+
+
+def test_with_an_empty_goal_the_picture_is_seen_as_it_is_alone():
+    config = NetworkConfig(convolutions=((4, 3, 2),), hidden=(8,), memory=0)
+    alone = ActorCritic(config, Spaces(observation_shape=(7, 9, 2), choices=3))
+    beside = ActorCritic(config, Spaces(observation_shape=(7 * 9 * 2 + 5,), choices=3, picture_shape=(7, 9, 2)))
+    parameters = alone.state_dict()
+    wide = beside.state_dict()["towers.0.dense.0.weight"].clone()
+    wide[:, :-5] = parameters["towers.0.dense.0.weight"]
+    beside.load_state_dict(parameters | {"towers.0.dense.0.weight": wide})
+    pictures = torch.randint(0, 256, (3, 7, 9, 2), dtype=torch.uint8)
+    first, state = torch.ones(3, dtype=torch.bool), torch.zeros(3, 0)
+    goals = torch.zeros(3, 5, dtype=torch.uint8)
+
+    def logits(goals):
+        seen = torch.cat([pictures.flatten(1), goals], dim=1)
+        return beside.act(seen, state, first).policy.logits
+
+    torch.testing.assert_close(logits(goals), alone.act(pictures, state, first).policy.logits)
+    goals[:, 2] = 255
+    assert not torch.allclose(logits(goals), alone.act(pictures, state, first).policy.logits)
+
+
 def test_robotics_towers_are_separate():
     config = NetworkConfig(convolutions=(), hidden=(256, 128), memory=128, separate_towers=True)
     network = ActorCritic(config, Spaces(observation_shape=(604,), observation_dtype="float32", action_shape=(9,)))

@@ -70,8 +70,7 @@ class ActorCritic(nn.Module):
     def __init__(self, config: NetworkConfig, spaces: Spaces) -> None:
         super().__init__()
         self.config, self.spaces = config, spaces
-        shape, scale = spaces.observation_shape, 1.0 / 255.0 if spaces.observation_is_bytes else 1.0
-        self.towers = nn.ModuleList(_Tower(config, shape, scale) for _ in range(1 + config.separate_towers))
+        self.towers = nn.ModuleList(_Tower(config, spaces) for _ in range(1 + config.separate_towers))
         width = config.hidden[-1] + config.memory
         outputs = spaces.choices if spaces.choices is not None else 2 * math.prod(spaces.action_shape)
         self.policy_head, self.value_head = nn.Linear(width, outputs), nn.Linear(width, 1)
@@ -119,9 +118,11 @@ class ActorCritic(nn.Module):
 class _Tower(nn.Module):
     """Observations to features: everything below the heads."""
 
-    def __init__(self, config: NetworkConfig, shape: tuple[int, ...], scale: float) -> None:
+    def __init__(self, config: NetworkConfig, spaces: Spaces) -> None:
         super().__init__()
-        self._scale, self._is_picture = scale, bool(config.convolutions)
+        self._scale = 1.0 / 255.0 if spaces.observation_is_bytes else 1.0
+        shape = spaces.picture_shape or spaces.observation_shape
+        self._picture_shape = shape if config.convolutions else None
         layers: list[nn.Module] = []
         channels = shape[-1]
         for out, kernel, stride in config.convolutions:
@@ -134,7 +135,7 @@ class _Tower(nn.Module):
         self.encoder = nn.Sequential(*layers)
         self.encoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         with torch.no_grad():
-            width = self.encoder(self._prepared(torch.zeros(1, *shape))).shape[1]
+            width = self._encoded(torch.zeros(1, *spaces.observation_shape)).shape[1]
         dense: list[nn.Module] = []
         for units in config.hidden:
             linear = nn.Linear(width, units)
@@ -147,18 +148,27 @@ class _Tower(nn.Module):
 
     def forward(self, observations: Tensor, state: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
         steps, actors = observations.shape[:2]
-        features = self.dense(self.encoder(self._prepared(observations.flatten(0, 1)))).unflatten(0, (steps, actors))
+        features = self.dense(self._encoded(observations.flatten(0, 1))).unflatten(0, (steps, actors))
         if self.memory is None:
             return features, state
         remembered, state = self.memory(features, state, first)
         return torch.cat([remembered, features], dim=-1), state
 
-    def _prepared(self, observations: Tensor) -> Tensor:
-        """Floats; pictures as (batch, channels, height, width) in the memory order that convolutions like best."""
+    def _encoded(self, observations: Tensor) -> Tensor:
+        """What the first fully connected layer sees: a picture through the convolutions, and what stands beside it."""
         floats = observations.to(torch.float32)
         if self._scale != 1.0:
             floats = floats.mul_(self._scale)  # bytes were converted, so that this is a copy of our own
-        return floats.permute(0, 3, 1, 2) if self._is_picture else floats
+        if self._picture_shape is None:
+            encoded: Tensor = self.encoder(floats)
+            return encoded
+        beside = None
+        if floats.dim() == 2:  # (batch, numbers)
+            size = math.prod(self._picture_shape)
+            floats, beside = floats[:, :size].reshape(-1, *self._picture_shape), floats[:, size:]
+        # (batch, channels, height, width), in the memory order that convolutions like best.
+        encoded = self.encoder(floats.permute(0, 3, 1, 2))
+        return encoded if beside is None else torch.cat([encoded, beside], dim=1)
 
 
 class GRU(nn.Module):

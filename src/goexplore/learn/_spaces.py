@@ -18,6 +18,9 @@ class Spaces:
     """Actions to choose from; None where actions are numbers."""
     action_shape: tuple[int, ...] = ()
     """Of one action; () for choices."""
+    picture_shape: tuple[int, int, int] | None = None
+    """Where a flat observation begins with a picture: that picture's shape. What follows it (a goal, say) joins in
+    after the convolutions."""
 
     @property
     def observation_is_bytes(self) -> bool:

@@ -91,8 +91,7 @@ class Policy:
                     f" expected was a {FORMAT} of version {FORMAT_VERSION}"
                 )
             spaces = dict(about["spaces"])
-            for name in ("observation_shape", "action_shape"):
-                spaces[name] = tuple(spaces[name])
+            spaces |= {name: tuple(value) for name, value in spaces.items() if isinstance(value, list)}
             network = ActorCritic(NetworkConfig.from_json(about["network"]), Spaces(**spaces))
             network.load_state_dict(_safetensors().torch.load(path.read_bytes()))
             made = cls(network, EnvSpec(**about["env"]), view_from_json(about["view"]), dict(about["about"]))
