@@ -4,6 +4,7 @@ from goexplore.cells._adaptive import AdaptiveCells, Fitting, Frame
 from goexplore.cells._downscale import Downscale
 from goexplore.cells._dynamic import DynamicDownscale
 from goexplore.cells._features import Callback, Features, RamFeatures, WholeObservation
+from goexplore.cells._goals import GoalCells, MontezumaGoals, PitfallGoals
 from goexplore.cells._make import DOMAIN_CELLS, FORMS, domain_cells, make_cells, names_own_code
 from goexplore.cells._montezuma import PYRAMID, ROOM_AT, MontezumaCells
 from goexplore.cells._pitfall import PitfallCells
@@ -26,8 +27,11 @@ __all__ = [
     "Features",
     "Fitting",
     "Frame",
+    "GoalCells",
     "MontezumaCells",
+    "MontezumaGoals",
     "PitfallCells",
+    "PitfallGoals",
     "RamFeatures",
     "Sample",
     "ShelvesCells",

@@ -10,6 +10,7 @@ from typing import Any
 from goexplore.cells._downscale import Downscale
 from goexplore.cells._dynamic import DynamicDownscale, parse_size
 from goexplore.cells._features import Callback, RamFeatures, WholeObservation
+from goexplore.cells._goals import MontezumaGoals, PitfallGoals
 from goexplore.cells._montezuma import MontezumaCells
 from goexplore.cells._pitfall import PitfallCells
 from goexplore.cells._protocol import CellFunction
@@ -18,7 +19,7 @@ from goexplore.errors import InputError
 from goexplore.plugins import load_object, nearest
 
 FORMS = (
-    "dynamic[:WxHxD], downscale[:WxHxD], domain, montezuma[:WxH], pitfall[:WxH], observation[:SIZE],"
+    "dynamic[:WxHxD], downscale[:WxHxD], domain, montezuma[:WxH|:goals], pitfall[:WxH|:goals], observation[:SIZE],"
     " ram:NAME=BYTE[/SIZE],..., shelves[:original|:lift], or package.module:name of your own"
 )
 
@@ -69,6 +70,8 @@ def _named(name: str) -> CellFunction:
         return Downscale(*map(int, match.groups())) if match[1] else Downscale()
     if name == "dynamic" or name.startswith("dynamic:"):
         return DynamicDownscale(parse_size(name.removeprefix("dynamic:")) if ":" in name else None)
+    if match := re.fullmatch(r"(montezuma|pitfall):goals", name):
+        return MontezumaGoals() if match[1] == "montezuma" else PitfallGoals()
     if match := re.fullmatch(r"(montezuma|pitfall)(?::(\d+)x(\d+))?", name):
         made = MontezumaCells if match[1] == "montezuma" else PitfallCells
         return made(int(match[2]), int(match[3])) if match[2] else made()
