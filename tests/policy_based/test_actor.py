@@ -22,7 +22,7 @@ class Letters:
     def choose(self, rng):
         return self.choices.pop(0) if len(self.choices) > 1 else self.choices[0]
 
-    def path_to(self, cell):
+    def path_to(self, cell, rng):
         return Path(self.paths[cell])
 
     def knows(self, cell):

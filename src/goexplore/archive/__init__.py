@@ -8,6 +8,7 @@ from goexplore.archive._archive import (
     Best,
     better,
 )
+from goexplore.archive._columns import Columns
 from goexplore.archive._forest import START, Forest, Trajectory
 from goexplore.archive._frames import FrameCodec, identity
 from goexplore.archive._joined import join_bytes, split_bytes
@@ -17,6 +18,7 @@ from goexplore.archive._selectors import (
     InverseSelector,
     SeenSelector,
     Selector,
+    StepsSelector,
     UniformSelector,
     draw,
     make_selector,
@@ -31,6 +33,7 @@ __all__ = [
     "AddStatus",
     "Archive",
     "Best",
+    "Columns",
     "Forest",
     "FrameCodec",
     "InverseSelector",
@@ -39,6 +42,7 @@ __all__ = [
     "SeenSelector",
     "Selector",
     "SnapshotCodec",
+    "StepsSelector",
     "Trajectory",
     "UniformSelector",
     "better",

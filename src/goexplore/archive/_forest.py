@@ -49,6 +49,10 @@ class Forest:
         """Actions held by all chunks together."""
         return len(self._actions)
 
+    def stored(self) -> NDArray[Any]:
+        """All actions that are kept, whatever they belong to."""
+        return self._actions["action"]
+
     def add(self, parent: Trajectory, actions: NDArray[Any]) -> int:
         """Adds a chunk that continues a trajectory; returns its number."""
         first = self._actions.extend(action=actions)

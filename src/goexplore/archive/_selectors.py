@@ -42,6 +42,15 @@ class InverseSelector:
         return 1.0 / (archive.table["seen"] + 1.0)
 
 
+class StepsSelector:
+    """W = 1 / (0.5 C_steps + 1): prefers cells in which few steps were spent. The paper's where a policy returns."""
+
+    def weights(self, archive: Archive) -> NDArray[np.float64]:
+        """Computes W for all cells at once."""
+        weights: NDArray[np.float64] = 1.0 / (0.5 * archive.table["steps"] + 1.0)
+        return weights
+
+
 class UniformSelector:
     """Every cell alike."""
 
@@ -53,6 +62,7 @@ class UniformSelector:
 SELECTORS: dict[str, type[Selector]] = {
     "seen": SeenSelector,
     "inverse": InverseSelector,
+    "steps": StepsSelector,
     "uniform": UniformSelector,
     "montezuma": MontezumaSelector,
     "shelves": ShelvesSelector,

@@ -11,9 +11,9 @@ No environment, network or file is known here: cells can be anything that compar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -30,8 +30,8 @@ class Atlas(Protocol):
     def choose(self, rng: np.random.Generator) -> Cell:
         """Draws a cell by the weights of the selection."""
 
-    def path_to(self, cell: Cell) -> Path:
-        """The cells of the best trajectory to it."""
+    def path_to(self, cell: Cell, rng: np.random.Generator) -> Path:
+        """The cells of the best trajectory to it, or of one that is on trial."""
 
     def knows(self, cell: Cell) -> bool:
         """Whether the cell is in the archive."""
@@ -73,20 +73,30 @@ class Actor:
         self._rules, self._atlas, self._rng = rules, atlas, rng
         self._seen: set[Cell] = set()
         self.doing = RETURNING
+        """What it is at: one of `RETURNING`, `RANDOM` and `POLICY`."""
+        self.chosen: Cell = None
+        """The cell to return to."""
+        self.returned = False
+        """Whether it was reached in this episode."""
+        self.path = Path([])
+        """The way there."""
+        self._since_goal = self._explored = self._since_new = self._goal_steps = 0
+        self._goal: Cell = None
+        self._reference: Cell = None
 
     def begin(self, cell: Cell) -> Directive:
         """An episode begins: chooses where to return to."""
         rules, atlas = self._rules, self._atlas
-        self.chosen = atlas.choose(self._rng)
-        """The cell to return to."""
-        self.returned: bool = False
-        """Whether it was reached in this episode."""
-        path = atlas.path_to(self.chosen)
-        self._follower = Follower(path, window=rules.window, from_goal=rules.allowance_from_goal)
+        self.chosen, self.returned = atlas.choose(self._rng), False
+        self.path = atlas.path_to(self.chosen, self._rng)
+        self._follower = self._on(self.path)
         self._since_goal, self.doing = 0, RETURNING
         self._seen.add(cell)
-        there = cell == self.chosen and (rules.arrival == "cell" or len(path) == 1)
+        there = cell == self.chosen and (rules.arrival == "cell" or len(self.path) == 1)
         return self._explore_from(cell) if there else Directive(self._follower.goal)
+
+    def _on(self, path: Path) -> Follower:
+        return Follower(path, window=self._rules.window, from_goal=self._rules.allowance_from_goal)
 
     def observe(self, cell: Cell, *, over: bool = False) -> Directive:
         """A step has led to a cell, perhaps to the end of the game."""
@@ -156,3 +166,33 @@ class Actor:
             self._goal = beside[int(rng.integers(len(beside)))]
         else:
             self._goal = self._reference = atlas.choose(rng)
+
+    def save(self, encode: Callable[[Any], Any]) -> dict[str, Any]:
+        """Everything but the generator, as plain values.
+
+        Args:
+            encode: makes a plain value of a cell.
+        """
+        return {
+            "doing": self.doing,
+            "chosen": encode(self.chosen),
+            "returned": self.returned,
+            "path": self.path.save(encode),
+            "follower": self._follower.save(),
+            "counts": [self._since_goal, self._explored, self._since_new, self._goal_steps],
+            "goal": None if self._goal is None else encode(self._goal),
+            "reference": None if self._reference is None else encode(self._reference),
+            "seen": sorted(encode(cell) for cell in self._seen),
+        }
+
+    def restore(self, saved: dict[str, Any], decode: Callable[[Any], Any]) -> None:
+        """Takes over what `save` returned."""
+        self.doing, self.chosen, self.returned = saved["doing"], decode(saved["chosen"]), saved["returned"]
+        self.path = Path.restored(saved["path"], decode)
+        self._follower = self._on(self.path)
+        self._follower.restore(saved["follower"])
+        self._since_goal, self._explored, self._since_new, self._goal_steps = saved["counts"]
+        self._goal, self._reference = (
+            None if saved[name] is None else decode(saved[name]) for name in ("goal", "reference")
+        )
+        self._seen = {decode(cell) for cell in saved["seen"]}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
-from typing import TypeAlias
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, TypeAlias
 
 Cell: TypeAlias = Hashable
 
@@ -14,9 +14,11 @@ class Path:
 
     Args:
         cells: the cell after each step.
+        on_trial: whether the trajectory is being compared with the one that the archive holds.
     """
 
-    def __init__(self, cells: Iterable[Cell]) -> None:
+    def __init__(self, cells: Iterable[Cell], *, on_trial: bool = False) -> None:
+        self.on_trial = on_trial
         self.cells: list[Cell] = []
         self.stays: list[int] = []
         """Steps of each stay."""
@@ -29,6 +31,18 @@ class Path:
 
     def __len__(self) -> int:
         return len(self.cells)
+
+    def save(self, encode: Callable[[Any], Any]) -> list[Any]:
+        """As plain values; `encode` makes one of a cell."""
+        return [[encode(cell) for cell in self.cells], self.stays, self.on_trial]
+
+    @classmethod
+    def restored(cls, saved: list[Any], decode: Callable[[Any], Any]) -> Path:
+        """From what `save` returned."""
+        cells, stays, on_trial = saved
+        made = cls([], on_trial=on_trial)
+        made.cells, made.stays = [decode(cell) for cell in cells], list(stays)
+        return made
 
 
 class Follower:
@@ -70,6 +84,14 @@ class Follower:
         self.allowance = sum(self._path.stays[first : last + 1])
         self._next = last + 1
         return True
+
+    def save(self) -> list[int]:
+        """How far it is, as plain values."""
+        return [self._next, self.allowance]
+
+    def restore(self, saved: list[int]) -> None:
+        """Takes over what `save` returned."""
+        self._next, self.allowance = saved
 
 
 def temperature(overdue: int, *, factor: float, power: float) -> float:

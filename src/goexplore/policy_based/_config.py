@@ -1,0 +1,123 @@
+"""The numbers of policy-based Go-Explore, with their units and sources."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+from goexplore.envs import is_atari
+from goexplore.errors import InputError
+from goexplore.learn import NetworkConfig, PPOConfig
+from goexplore.play import AtariView, PlainView, View
+from goexplore.policy_based._reliability import ReliabilityRules
+from goexplore.policy_based._rules import ActorRules
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyConfig:
+    """Everything that a run depends on beside its environment, cells and seed. The defaults are the paper's."""
+
+    view: View = field(default_factory=AtariView)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    ppo: PPOConfig = field(
+        default_factory=lambda: PPOConfig(
+            learning_rate=2.5e-4, gamma=0.99, entropy_coefficient=1e-4, imitation_entropy_coefficient=0.0
+        )
+    )
+    rules: ActorRules = field(default_factory=ActorRules)
+    reliability: ReliabilityRules = field(default_factory=ReliabilityRules)
+    actors: int = 240
+    """On all ranks together. Paper: 16 workers with 15 each."""
+    imitators: int = 16
+    """Actors that replay the archive's trajectories for self-imitation. Paper: one of each worker's 16."""
+    steps: int = 3_000_000_000
+    """Agent steps of all actors. Paper: 12 billion frames on Montezuma's Revenge."""
+    reward_limit: float = 2.0
+    """The game's rewards are clipped to this, either way. Paper: 2."""
+    life_loss_ends: bool = True
+    """Whether losing a life ends the episode. Paper: on Montezuma's Revenge."""
+    episode_steps: int = 100_000
+    """Agent steps after which an episode is given up. Paper: 400,000 frames."""
+    choose_ends: bool = True
+    """Whether the cell of all ends may be chosen to return to. Paper: not mentioned; the authors' code: yes."""
+    sight_bytes: int = 2_000_000_000
+    """Memory on each rank for what its actors saw, which self-imitation needs; the oldest is forgotten above it."""
+
+    def __post_init__(self) -> None:
+        if self.actors < 1 or self.imitators < 0 or self.episode_steps < 1:
+            raise InputError(
+                f"actors {self.actors}, imitators {self.imitators}, episode_steps {self.episode_steps}: expected at"
+                " least 1, 0 and 1"
+            )
+
+
+PAPER = PolicyConfig()
+ORIGINAL = PolicyConfig(
+    # Facts about the authors' scripts, where the paper says otherwise or nothing.
+    ppo=replace(PAPER.ppo, value_coefficient=0.25),
+    rules=ActorRules(arrival="cell", allowance_from_goal=True, neighbours_of_goal=True, credit_exploration=True),
+)
+LAPTOP = PolicyConfig(
+    # A small network and limits on the scale of small tasks: docs/measurements.md.
+    view=AtariView(width=64, height=64, gray=True),
+    network=NetworkConfig(
+        convolutions=((16, 8, 4), (32, 4, 2), (32, 3, 1)), hidden=(256,), memory=0, gain=math.sqrt(2), value_gain=0.1
+    ),
+    ppo=PPOConfig(
+        steps=128,
+        context=0,
+        epochs=4,
+        minibatches=4,
+        learning_rate=5e-4,
+        adam_epsilon=1e-5,
+        gradient_norm=0.5,
+        gamma=0.99,
+        clip=0.1,
+        value_clip=None,
+        value_coefficient=0.25,
+        entropy_coefficient=1e-3,
+        l2_coefficient=0.0,
+        imitation_entropy_coefficient=0.0,
+        average_over="own",
+    ),
+    rules=ActorRules(entropy_factor=0.02, overdue_limit=200, barren_limit=300, explore_goal_steps=60),
+    actors=16,
+    imitators=2,
+    steps=1_500_000,
+    episode_steps=1_500,
+    choose_ends=False,
+    sight_bytes=500_000_000,
+)
+PLAIN_LAPTOP = replace(
+    LAPTOP,
+    view=PlainView(),
+    network=replace(LAPTOP.network, convolutions=(), hidden=(256, 256)),
+    rules=ActorRules(
+        entropy_factor=0.05,
+        overdue_limit=150,
+        barren_limit=200,
+        explore_goal_steps=40,
+        explore_threshold=20,
+        repeat_probability=0.75,
+    ),
+    steps=500_000,
+    episode_steps=600,
+)
+PRESETS = {"paper": PAPER, "original-code": ORIGINAL, "laptop": LAPTOP}
+"""`paper`: Extended Data Table 1a, for GPUs. `original-code`: as the authors' scripts ran. `laptop`: a few cores."""
+
+
+def policy_preset(name: str, env_id: str) -> PolicyConfig:
+    """Returns a preset, with a view and a network that fit the environment.
+
+    Raises:
+        InputError: there is no such preset.
+    """
+    if name not in PRESETS:
+        raise InputError(f"preset {name!r}: expected one of {', '.join(PRESETS)}")
+    if is_atari(env_id):
+        return PRESETS[name]
+    if name == "laptop":
+        return PLAIN_LAPTOP
+    preset = PRESETS[name]
+    return replace(preset, view=PlainView(), network=replace(preset.network, convolutions=()))

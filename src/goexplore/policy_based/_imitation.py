@@ -1,0 +1,139 @@
+"""Self-imitation: trajectories of the archive, replayed as if an actor were following them.
+
+Only what a rank saw itself is kept and replayed there, so that no observation crosses ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from goexplore.archive import join_bytes, split_bytes
+from goexplore.policy_based._atlas import ArchiveAtlas
+from goexplore.policy_based._path import Cell, Follower, Path
+from goexplore.policy_based._rules import ActorRules
+
+TRIES = 20
+"""Cells drawn before giving up: the trajectory of each may be another rank's, or too old to be kept."""
+
+
+class Sights:
+    """What the actors of a rank saw, by episode, compressed and up to a number of bytes.
+
+    Args:
+        most_bytes: the oldest episodes are forgotten above this.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._blocks: dict[int, list[bytes]] = {}
+        self._bytes = 0
+        self._compressor, self._decompressor = zstandard.ZstdCompressor(level=1), zstandard.ZstdDecompressor()
+
+    def __contains__(self, episode: int) -> bool:
+        return episode in self._blocks
+
+    @property
+    def bytes(self) -> int:
+        """Held at present."""
+        return self._bytes
+
+    def add(self, episode: int, seen: NDArray[Any], *, begins: bool) -> None:
+        """Keeps what was seen before each step of a stretch; ignored if the episode's beginning was forgotten."""
+        if begins:
+            self._blocks[episode] = []
+        elif episode not in self._blocks:
+            return
+        block = self._compressor.compress(np.ascontiguousarray(seen).tobytes())
+        self._blocks[episode].append(block)
+        self._bytes += len(block)
+        while self._bytes > self._most and len(self._blocks) > 1:
+            self._forget(next(iter(self._blocks)))
+
+    def get(self, episode: int, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
+        """Everything seen in an episode, (steps, *shape)."""
+        data = b"".join(self._decompressor.decompress(block) for block in self._blocks[episode])
+        return np.frombuffer(data, dtype).reshape(-1, *shape)
+
+    def keep_only(self, episodes: Collection[int]) -> None:
+        """Forgets all others."""
+        for episode in [each for each in self._blocks if each not in episodes]:
+            self._forget(episode)
+
+    def _forget(self, episode: int) -> None:
+        self._bytes -= sum(map(len, self._blocks.pop(episode)))
+
+    def save(self) -> dict[str, NDArray[Any]]:
+        """Everything, as arrays."""
+        counts = [(episode, len(blocks)) for episode, blocks in self._blocks.items()]
+        blocks = [block for each in self._blocks.values() for block in each]
+        return {"sights.episodes": np.array(counts, np.int64).reshape(-1, 2), **join_bytes("sights.blocks", blocks)}
+
+    def restore(self, saved: dict[str, NDArray[Any]]) -> None:
+        """Takes over what `save` returned."""
+        blocks = iter(split_bytes("sights.blocks", saved))
+        self._blocks = {
+            episode: [next(blocks) for _ in range(count)] for episode, count in saved["sights.episodes"].tolist()
+        }
+        self._bytes = sum(len(block) for each in self._blocks.values() for block in each)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A trajectory to imitate, step by step."""
+
+    seen: NDArray[Any]
+    """Before each step, without the goal."""
+    goals: list[Cell]
+    """What the policy is shown before each step."""
+    actions: NDArray[Any]
+    returns: NDArray[np.float32]
+    """The discounted reward from each step on, up to the arrival."""
+
+
+def followed(cells: list[Cell], rules: ActorRules) -> tuple[list[Cell], NDArray[np.float32]]:
+    """What one sees and gets who goes through these cells to return to the last of them.
+
+    Returns:
+        The goal shown before each step, and the reward of each step beside the game's.
+    """
+    follower = Follower(Path(cells), window=rules.window, from_goal=rules.allowance_from_goal)
+    goals, rewards = [], np.zeros(len(cells), np.float32)
+    for step, cell in enumerate(cells):
+        goals.append(follower.goal)
+        if follower.meet(cell):
+            rewards[step] = rules.goal_reward
+    rewards[-1] = rules.final_reward
+    return goals, rewards
+
+
+def draw_lesson(
+    atlas: ArchiveAtlas,
+    sights: Sights,
+    rules: ActorRules,
+    *,
+    gamma: float,
+    shape: tuple[int, ...],
+    dtype: str,
+    rng: np.random.Generator,
+) -> Lesson | None:
+    """Draws a cell as actors do, and makes a lesson of the trajectory to it; None if none can be found."""
+    archive, codec = atlas.archive, atlas.codec
+    for _ in range(TRIES):
+        row = archive.row_of(atlas.choose(rng))
+        steps = archive.forest.actions(archive.trajectory(row if row is not None else 0))
+        if not len(steps) or int(steps[0, 1]) not in sights:
+            continue
+        goals, rewards = followed([archive.keys[cell] for cell in steps[:, 0].tolist()], rules)
+        returns, ahead = np.zeros(len(steps), np.float32), 0.0
+        for step, reward in reversed(list(enumerate((rewards + codec.rewards(steps)).tolist()))):
+            ahead = reward + gamma * ahead
+            returns[step] = ahead
+        seen = sights.get(int(steps[0, 1]), shape, dtype)[: len(steps)]
+        return Lesson(seen, goals, codec.actions(steps), returns)
+    return None
