@@ -277,6 +277,59 @@ def test_where_the_worst_comes_last_an_episode_has_to_come_to_its_end(actions, t
     assert made.over[0].steps == steps
 
 
+class Coins(gym.Env):
+    """A coin at every fifth step, however one steps."""
+
+    action_space = gym.spaces.Discrete(2)
+    observation_space = gym.spaces.Box(0, 1000, (1,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        self.time = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.time += 1
+        return np.array([self.time], np.float32), float(self.time % 5 == 0), False, False, {}
+
+
+def test_with_a_horizon_an_episode_is_cut_at_the_first_reward_beyond_it():
+    """A cut, not an end: what follows counts by its value. From where nothing follows, the whole score is needed."""
+    env = EnvSpec("tests.robustification.test_backward:Coins")
+    rewards = (np.arange(1, 21) % 5 == 0).astype(float)
+    demonstration = Demonstration(env, np.zeros(20, np.uint8), rewards, False, "", 1)
+    play = make_play(env, PlainView(), np.random.default_rng(0))
+    route = Route(demonstration, play)
+    assert route.targets(None).tolist() == [20] * 20
+    assert route.targets(6).tolist() == [10] * 5 + [15] * 5 + [20] * 10
+    config = BackwardConfig(
+        window_frames=1, virtual=False, horizon_frames=6, match_ends=True, extra_frames_coefficient=0.0
+    )
+    made, curriculum, _ = actor(config, route=route, play=play)
+    for start, steps, is_cut in ((0, 11, True), (3, 8, True), (5, 11, True), (12, 8, False), (19, 1, False)):
+        curriculum.latest[0] = start
+        made.over.clear()
+        made.begin()
+        while not made.over:
+            reward, end, cut = made.step(0)
+        assert (made.over[0].matched, made.over[0].steps, cut, end) == (True, steps, is_cut, not is_cut)
+        assert not (cut and reward), "the cut step's own reward would be lost"
+
+
+def test_doing_nothing_may_last_longer_in_mid_demonstration_than_at_reset():
+    play = chain_play()
+    waits: list[int] = []
+    play.max_no_ops, play.do_nothing = 30, lambda frames: waits.append(frames) or (0.0, False)
+    config = BackwardConfig(window_frames=1, virtual=False, mid_no_ops=1.0, mid_no_op_frames=200)
+    made, curriculum, _ = actor(config, play=play)
+    for start, most in ((40, 200), (0, 30)):
+        curriculum.latest[0] = start
+        waits.clear()
+        for _ in range(300):
+            made.begin()
+        assert most * 0.9 < max(waits) <= most
+        assert min(waits) < 5
+
+
 @pytest.mark.atari
 def test_a_demonstration_may_lose_lives_of_its_own():
     """Only a life that the demonstration does not lose is a failure."""
@@ -297,7 +350,7 @@ def test_a_demonstration_may_lose_lives_of_its_own():
     route = Route(demonstration, play)
     config = BackwardConfig(window_frames=4, virtual=False, life_loss_fails=True, extra_frames_coefficient=0.0)
     made, curriculum, _ = actor(config, route=route, play=play)
-    made._no_ops = lambda: 0
+    made._no_ops = lambda most=None: 0
     curriculum.latest[0] = 0
     made.begin()
     step = 0

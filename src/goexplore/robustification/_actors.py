@@ -80,6 +80,7 @@ class Actor:
         self._config, self._scale, self._rng = config, scale, rng
         per_step = play.frames_per_step
         self._lag = math.ceil(config.allowed_lag_frames / per_step)
+        self._targets = [route.targets(config.horizon_steps(per_step)) for route in routes]
         self._hot = config.hot_frames / per_step
         self._virtual_cut = None
         if config.virtual_cut_frames is not None:
@@ -112,15 +113,16 @@ class Actor:
             route.put(play, self._start)
             if self._start == 0 or rng.random() < config.mid_no_ops:
                 lives = play.lives
-                reward, over = play.do_nothing(self._no_ops())
+                reward, over = play.do_nothing(self._no_ops(None if self._start == 0 else config.mid_no_op_frames))
                 if reward or over or play.lives < lives:
                     route.put(play, self._start)  # doing nothing is deadly here, or does the demonstration's work
         self._score = LifeScore(play.lives, score)
         self._extra = math.floor(math.exp(config.extra_frames_coefficient * rng.random())) / play.frames_per_step
         self.first = True
 
-    def _no_ops(self) -> int:
-        return int(self._rng.integers(self.play.max_no_ops + 1)) if self.play.max_no_ops else 0
+    def _no_ops(self, most: int | None = None) -> int:
+        most = self.play.max_no_ops if most is None else most
+        return int(self._rng.integers(most + 1)) if self.play.max_no_ops else 0
 
     @property
     def temperature(self) -> float:
@@ -148,7 +150,7 @@ class Actor:
         if over or (self._config.life_loss_fails and self.play.lives < route.least_lives(at, self._lag)):
             return True, False
         if self._matches(over=False):
-            if self._config.match_ends:
+            if self._config.match_ends and self._target() == len(route):
                 return True, False
             # The cut step's own reward is lost to learning, so that it is never one that brings any.
             self._extra -= self._matched_before
@@ -168,9 +170,13 @@ class Actor:
         route = self._routes[self._demonstration]
         score = self._score.score + self._tolerated(route)
         if not route.ends_below_best:
-            return score >= route.highest
+            return bool(score >= route.scores[: self._target() + 1].max())
         through = over if route.ends_episode else self._start + self.steps >= len(route)
         return through and score >= route.final
+
+    def _target(self) -> int:
+        """Steps of the demonstration after which the episode has done its work."""
+        return int(self._targets[self._demonstration][self._start])
 
     def _tolerated(self, route: Route) -> float:
         """Points that may be missing."""

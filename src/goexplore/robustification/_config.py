@@ -25,6 +25,10 @@ class BackwardConfig:
     allowed_lag_frames: int = 50
     """An episode whose score is below the demonstration's by more than this much time has failed. Paper: 50; 10 in
     robotics. More lets a policy wait for the right moment."""
+    horizon_frames: int | None = None
+    """An episode has matched, and is cut, once it has the score of the demonstration's first reward so much later than
+    its start; what comes after that was learnt before. None: it must have the whole score. Paper: None. With a
+    horizon, the cost of a long demonstration grows with its length and not with the square of it."""
     score_tolerance: float = 0.0
     """Share of a demonstration's score that an episode may fall short of and still match it. Paper: 0. More where a
     reward falls with time, which noise costs."""
@@ -64,6 +68,9 @@ class BackwardConfig:
     learning in episodes from reset. Paper: no."""
     mid_no_ops: float = 0.0
     """Probability of doing nothing for some frames at starts in mid-demonstration too. Paper: only at reset."""
+    mid_no_op_frames: int | None = None
+    """Most raw frames of doing nothing at such starts. None: as many as at reset. More where things move in longer
+    cycles, so that a policy meets all of their phases."""
     hot_frames: int = 0
     """Raw frames at the beginning of an episode in which actions are drawn at `hot_temperature`. Paper: not
     mentioned; the authors' code: 100."""
@@ -83,6 +90,10 @@ class BackwardConfig:
     imitate_failures: bool = False
     """Weigh imitation by 1 - success of the starting point. Paper: not mentioned; the authors' code does."""
 
+    def horizon_steps(self, frames_per_step: int) -> int | None:
+        """The horizon in agent steps."""
+        return None if self.horizon_frames is None else math.ceil(self.horizon_frames / frames_per_step)
+
     def __post_init__(self) -> None:
         for name in ("window_frames", "update_steps", "imitation_frames"):
             if (value := getattr(self, name)) < 1:
@@ -101,6 +112,8 @@ class BackwardConfig:
                 f"allowed_lag_frames {self.allowed_lag_frames}, hot_frames {self.hot_frames}, success_decay"
                 f" {self.success_decay}: expected at least 0, and success_decay below 1"
             )
+        if self.horizon_frames is not None and self.horizon_frames < 1:
+            raise InputError(f"horizon_frames {self.horizon_frames}: expected at least 1")
 
 
 @dataclass(frozen=True, slots=True)

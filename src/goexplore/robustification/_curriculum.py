@@ -8,7 +8,7 @@ it retreats smoothly towards points that still succeed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +43,8 @@ class Curriculum:
         threshold: success at which a window stays.
         decay: what remains of earlier counts at each move.
         most_move: longest move of a window, in steps.
+        targets: for each demonstration, the steps of it after which an episode from each start has done its work;
+            None: all of them.
     """
 
     def __init__(
@@ -53,9 +55,11 @@ class Curriculum:
         threshold: float,
         decay: float = 0.0,
         most_move: int | None = None,
+        targets: Sequence[NDArray[np.int64]] | None = None,
     ) -> None:
         self.lengths, self.window = lengths, window
         self._threshold, self._decay, self._most_move = threshold, decay, most_move
+        self._targets = targets or [np.full(length, length) for length in lengths]
         self.latest = [length - 1 for length in lengths]
         """Latest starting point of each demonstration."""
         self.success = [np.zeros(length) for length in lengths]
@@ -93,9 +97,9 @@ class Curriculum:
         """
         ready = [
             index
-            for index, length in enumerate(self.lengths)
+            for index, latest in enumerate(self.latest)
             if episodes is None
-            or (self._since[index] >= episodes and now - self._moved_at[index] >= length - self.latest[index])
+            or (self._since[index] >= episodes and now - self._moved_at[index] >= self._targets[index][latest] - latest)
         ]
         for index in ready:
             self._since[index], self._moved_at[index] = 0, now

@@ -190,6 +190,7 @@ def make_curriculum(routes: Sequence[Route], config: BackwardConfig, frames_per_
         threshold=config.move_threshold,
         decay=config.success_decay,
         most_move=None if most is None else max(1, most // frames_per_step),
+        targets=[route.targets(config.horizon_steps(frames_per_step)) for route in routes],
     )
 
 

@@ -70,6 +70,19 @@ class Route:
         """What was seen before a step; where that is cheaper, without putting a game there."""
         return play.look(self._codec.decode(self._states[step] or b"")[0])
 
+    def targets(self, horizon: int | None) -> NDArray[np.int64]:
+        """For each start, the steps of the demonstration after which an episode from there has done its work.
+
+        Args:
+            horizon: the first reward at least so many steps after the start will do. None: only the whole will.
+        """
+        if horizon is None or self.ends_below_best:
+            return np.full(len(self), len(self))
+        rewarded = np.append(np.flatnonzero(self.rewards > 0) + 1, len(self))
+        after = np.searchsorted(rewarded, np.arange(len(self)) + horizon)
+        found: NDArray[np.int64] = rewarded[after.clip(max=len(rewarded) - 1)]
+        return found
+
     def threshold(self, step: int, lag: int) -> float:
         """The score below which an episode lags too far behind: the demonstration's least within `lag` steps.
 
