@@ -1,0 +1,219 @@
+"""The archive as actors see it: counts, weights, paths, lessons, and ways on trial."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from goexplore.learn import Spaces
+from goexplore.policy_based import (
+    END,
+    ActorRules,
+    ArchiveAtlas,
+    ReliabilityRules,
+    Return,
+    Sights,
+    Stretch,
+    draw_lesson,
+    followed,
+)
+from tests.policy_based.corridor import Places
+
+SPACES = Spaces(observation_shape=(3,), observation_dtype="float32", choices=4)
+CELLS = Places()
+
+
+def key(at: int) -> bytes:
+    return CELLS.key_of((at,))
+
+
+def atlas(**settings) -> ArchiveAtlas:
+    return ArchiveAtlas(key(0), CELLS, SPACES, reliability=ReliabilityRules(), **settings)
+
+
+def stretch(places: list[int], *, episode=0, begins=True, over=True, score=0.0, doing="random", actor=0) -> Stretch:
+    count = len(places)
+    return Stretch(
+        actor,
+        episode,
+        begins,
+        over,
+        keys=[END if at < 0 else key(at) for at in places],
+        scores=[score] * count,
+        rewards=[0.0] * count,
+        actions=list(range(count)),
+        doing=[doing] * count,
+    )
+
+
+def test_the_weight_of_a_cell_after_many_steps_in_it():
+    made = atlas()
+    made.learn([[stretch([1] * 302 + [2] * 2)]], iteration=1)
+    assert made.archive.table["steps"].tolist() == [0, 302, 2]
+    weights = np.diff([0.0, *made._cumulative])
+    np.testing.assert_allclose(weights, [1.0, 1 / 152, 1 / 2])
+    rng = np.random.default_rng(0)
+    drawn = Counter(made.choose(rng) for _ in range(4000))
+    assert drawn[key(2)] / drawn[key(0)] == pytest.approx(0.5, abs=0.06)
+
+
+def test_an_episode_that_goes_on_keeps_its_path():
+    made, rng = atlas(), np.random.default_rng(0)
+    made.learn([[stretch([1, 1, 2], over=False)]], iteration=1)
+    made.learn([[stretch([3], begins=False)]], iteration=2)
+    path = made.path_to(key(3), rng)
+    assert path.cells == [key(1), key(2), key(3)]
+    assert path.stays == [2, 1, 1]
+    row = made.archive.row_of(key(3))
+    assert made.archive.table["length"][row] == 4
+
+
+def test_a_shorter_way_or_a_higher_score_replaces_a_path():
+    made, rng = atlas(), np.random.default_rng(0)
+    made.learn([[stretch([1, 2, 3])]], iteration=1)
+    made.learn([[stretch([2, 3], episode=1)]], iteration=2)
+    assert made.path_to(key(3), rng).cells == [key(2), key(3)]
+    made.learn([[stretch([1, 2, 1, 3], episode=2, score=5.0)]], iteration=3)
+    assert made.path_to(key(3), rng).cells == [key(1), key(2), key(1), key(3)]
+
+
+def test_how_cells_were_found_is_counted_once():
+    made = atlas()
+    found = made.learn([[stretch([1, 2], doing="policy")], [stretch([2, 3, 1], doing="random")]], iteration=1)
+    assert found == {"policy": 2, "random": 1}
+    assert made.found_by == [0, 3, 3, 2]
+
+
+def test_ends_are_a_cell_that_may_be_left_out_of_the_choice():
+    rng = np.random.default_rng(0)
+    for choose_ends in (True, False):
+        made = atlas(choose_ends=choose_ends)
+        made.learn([[stretch([1, -1], score=3.0)]], iteration=1)
+        assert made.knows(END)
+        assert made.neighbours(END) == []
+        assert (END in {made.choose(rng) for _ in range(200)}) == choose_ends
+
+
+def test_collecting_garbage_changes_no_path():
+    made, rng = atlas(), np.random.default_rng(0)
+    made.learn([[stretch([1, 2, 3, 4], episode=0)], [stretch([5], episode=1, over=False)]], iteration=1)
+    for episode in range(2, 400):
+        made.learn([[stretch([1] * 200, episode=episode)]], iteration=episode)
+    assert len(made.archive.forest.stored()) < 399 * 200, "some of it was collected"
+    made.learn([[], [stretch([6], begins=False, episode=1)]], iteration=400)
+    assert made.path_to(key(4), rng).cells == [key(1), key(2), key(3), key(4)]
+    assert made.path_to(key(6), rng).cells == [key(5), key(6)]
+
+
+def test_saving_and_restoring_changes_nothing():
+    made, other = atlas(), atlas()
+    made.learn([[stretch([1, 2, 3], over=False)]], iteration=1)
+    other.restore(made.save())
+    for each in (made, other):
+        each.learn([[stretch([4], begins=False)]], iteration=2)
+    assert made.archive.digest() == other.archive.digest()
+    assert other.path_to(key(4), np.random.default_rng(0)).cells == [key(1), key(2), key(3), key(4)]
+    assert other.found_by == made.found_by
+
+
+def test_lessons_are_aligned():
+    """What was seen, done and aimed at before each step stand side by side: here the action is the step's number."""
+    made, sights, rules = atlas(), Sights(1 << 20), ActorRules()
+    taken = stretch([1, 1, 2, 3], episode=7)
+    taken.rewards = [0.0, 0.0, 2.0, 0.0]
+    sights.add(7, np.arange(12, dtype=np.float32).reshape(4, 3), begins=True)
+    made.learn([[taken]], iteration=1)
+    rng = np.random.default_rng(0)
+    lesson = None
+    while lesson is None or len(lesson.goals) < 4:
+        lesson = draw_lesson(made, sights, rules, gamma=0.5, shape=(3,), dtype="float32", rng=rng)
+    assert lesson.actions.tolist() == [0, 1, 2, 3]
+    assert lesson.goals == [key(1), key(2), key(2), key(3)]
+    np.testing.assert_array_equal(lesson.seen[:, 0], [0, 3, 6, 9])
+    # Rewards: 1 for cell 1, nothing for staying, 1 and the game's 2 for cell 2, 3 for arriving.
+    np.testing.assert_allclose(lesson.returns, [1 + (0 + (3 + 3 / 2) / 2) / 2, (3 + 3 / 2) / 2, 3 + 3 / 2, 3])
+
+
+def test_following_a_path_with_a_cycle():
+    goals, rewards = followed(list("ABAC"), ActorRules())
+    assert goals == ["A", "C", "C", "C"]
+    assert rewards.tolist() == [1, 0, 0, 3]
+
+
+def test_sights_are_forgotten_when_they_are_too_many_or_of_no_use():
+    rng = np.random.default_rng(0)
+    sights = Sights(3000)
+    for episode in range(10):
+        sights.add(episode, rng.integers(0, 256, (1000,), dtype=np.uint8), begins=True)
+    assert sights.bytes <= 3000
+    assert 9 in sights
+    assert 0 not in sights
+    sights.add(0, np.zeros(5, np.uint8), begins=False)
+    assert 0 not in sights, "without its beginning an episode is of no use"
+    sights.keep_only({9})
+    assert 8 not in sights
+    copy = Sights(3000)
+    copy.restore(sights.save())
+    np.testing.assert_array_equal(copy.get(9, (), "uint8"), sights.get(9, (), "uint8"))
+    assert copy.bytes == sights.bytes
+
+
+def tried(made: ArchiveAtlas, at: int, arrived: bool, times: int, *, on_trial: bool = False) -> None:
+    for _ in range(times):
+        noted = stretch([1], episode=99)
+        noted.returns = [Return(key(at), on_trial, arrived)]
+        made.learn([[noted]], iteration=9)
+
+
+def test_without_trials_the_shortest_way_is_kept_however_rarely_it_works():
+    made, rng = atlas(), np.random.default_rng(0)
+    made.learn([[stretch([1, 2, 3])]], iteration=1)
+    tried(made, 3, True, 30)
+    made.learn([[stretch([4, 3], episode=1)]], iteration=2)
+    assert made.path_to(key(3), rng).cells == [key(4), key(3)]
+    tried(made, 3, False, 30)
+    assert made.path_to(key(3), rng).cells == [key(4), key(3)]
+    assert made.reliability.rates(4)[made.archive.row_of(key(3))] < 0.3
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_a_shorter_way_has_to_be_about_as_reliable(works):
+    made, rng = atlas(), np.random.default_rng(0)
+    made.reliability._rules = ReliabilityRules(trials=True)
+    made.learn([[stretch([1, 2, 3])]], iteration=1)
+    tried(made, 3, True, 30)
+    made.learn([[stretch([4, 3], episode=1)]], iteration=2)
+    paths = [made.path_to(key(3), rng) for _ in range(100)]
+    assert 30 < sum(path.on_trial for path in paths) < 70
+    assert {tuple(path.cells) for path in paths} == {(key(1), key(2), key(3)), (key(4), key(3))}
+    tried(made, 3, works, 10, on_trial=True)
+    now = {tuple(made.path_to(key(3), rng).cells) for _ in range(50)}
+    assert now == {(key(4), key(3)) if works else (key(1), key(2), key(3))}
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_a_longer_way_replaces_one_that_works_by_luck_only(works):
+    made, rng = atlas(), np.random.default_rng(0)
+    made.reliability._rules = ReliabilityRules(trials=True)
+    made.learn([[stretch([4, 3])]], iteration=1)
+    tried(made, 3, False, 30)
+    made.learn([[stretch([1, 2, 2, 3], episode=1)]], iteration=2)
+    tried(made, 3, works, 10, on_trial=True)
+    now = {tuple(made.path_to(key(3), rng).cells) for _ in range(50)}
+    assert now == {(key(1), key(2), key(3)) if works else (key(4), key(3))}
+
+
+def test_who_lost_a_trial_leaves_some_rest():
+    made, rng = atlas(), np.random.default_rng(0)
+    made.reliability._rules = ReliabilityRules(trials=True)
+    made.learn([[stretch([1, 2, 3])]], iteration=1)
+    tried(made, 3, True, 30)
+    for episode in (1, 2):
+        made.learn([[stretch([4, 3], episode=episode)]], iteration=2)
+        tried(made, 3, False, 10, on_trial=True)
+    assert not any(made.path_to(key(3), rng).on_trial for _ in range(50))
+    tried(made, 3, True, 30)
+    made.learn([[stretch([4, 3], episode=3)]], iteration=3)
+    assert any(made.path_to(key(3), rng).on_trial for _ in range(50))

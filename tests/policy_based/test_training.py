@@ -1,0 +1,111 @@
+"""The whole loop on a corridor: it learns to return, goes on as if never stopped, and says what is wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from goexplore.envs import EnvSpec  # noqa: E402
+from goexplore.errors import InputError  # noqa: E402
+from goexplore.learn import Ranks  # noqa: E402
+from goexplore.play import PlainView  # noqa: E402
+from goexplore.policy_based import (  # noqa: E402
+    END,
+    PRESETS,
+    PolicyTraining,
+    explore_with_policy,
+    policy_preset,
+    resume_with_policy,
+)
+from tests.policy_based.corridor import LENGTH  # noqa: E402
+
+CORRIDOR, PLACES = "tests.policy_based.corridor:Corridor", "tests.policy_based.corridor:Places"
+
+
+def small(**changes):
+    preset = policy_preset("laptop", CORRIDOR)
+    return replace(
+        preset,
+        view=PlainView(sticky=0.25),
+        network=replace(preset.network, hidden=(32,)),
+        ppo=replace(preset.ppo, steps=32),
+        actors=4,
+        imitators=1,
+        episode_steps=60,
+        **changes,
+    )
+
+
+def training(seed=0, **changes) -> PolicyTraining:
+    return PolicyTraining(EnvSpec(CORRIDOR), PLACES, small(**changes), seed=seed, ranks=Ranks())
+
+
+def test_it_finds_the_end_of_a_corridor_and_learns_to_return():
+    made = training()
+    for _ in range(60):
+        last = made.iterate(done=0.0)
+    assert len(made.atlas) == LENGTH, "every place, and the end of the game instead of the last"
+    assert made.atlas.knows(END)
+    assert made.atlas.archive.best().score == 5.0
+    assert last.numbers["returned"] > 0.8
+    assert sum(last.numbers[f"found_{doing}"] for doing in ("returning", "random", "policy")) == LENGTH - 1
+
+
+def test_saved_and_restored_it_goes_on_as_if_nothing_had_been():
+    whole, stopped, resumed = training(), training(), training(seed=1)
+    for _ in range(4):
+        whole.iterate(done=0.0)
+        stopped.iterate(done=0.0)
+    resumed.restore(stopped.save())
+    for _ in range(3):
+        one, other = whole.iterate(done=0.0), resumed.iterate(done=0.0)
+        assert one.numbers == other.numbers
+    assert whole.atlas.archive.digest() == resumed.atlas.archive.digest()
+    saved, again = whole.save(), resumed.save()
+    assert saved.keys() == again.keys()
+    for name, value in saved.items():
+        np.testing.assert_array_equal(value, again[name], err_msg=name)
+
+
+def test_a_run_of_two_ranks_can_be_stopped_and_gone_on_with(tmp_path):
+    settings = {"cells": PLACES, "config": small(), "ranks": 2, "progress": False}
+    whole = explore_with_policy(CORRIDOR, out=tmp_path / "whole", steps=1_280, **settings)
+    explore_with_policy(CORRIDOR, out=tmp_path / "run", steps=640, **settings)
+    with pytest.raises(InputError, match="--trust"):
+        resume_with_policy(tmp_path / "run", steps=1_280, progress=False)
+    resumed = resume_with_policy(tmp_path / "run", steps=1_280, trust=True, progress=False)
+    assert resumed.steps == whole.steps
+    last = [json.loads((tmp_path / name / "metrics.jsonl").read_text().splitlines()[-1]) for name in ("whole", "run")]
+    for line in last:
+        for name in ("seconds", "steps_per_second"):
+            del line[name]
+    assert last[0] == last[1]
+
+
+def test_cells_that_a_policy_cannot_be_told_are_refused(tmp_path):
+    with pytest.raises(InputError, match="can only be told cells with attributes"):
+        explore_with_policy(CORRIDOR, cells="observation:0.5", out=tmp_path / "run", progress=False)
+    with pytest.raises(InputError, match="no default goals for"):
+        explore_with_policy(CORRIDOR, out=tmp_path / "run", progress=False)
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_paper_s_numbers():
+    """Extended Data Table 1a, the column of policy-based Go-Explore; Methods."""
+    paper = PRESETS["paper"]
+    assert (paper.actors, paper.imitators) == (240, 16)
+    ppo = paper.ppo
+    assert (ppo.steps, ppo.epochs, ppo.gamma, ppo.gae_lambda, ppo.clip) == (128, 4, 0.99, 0.95, 0.1)
+    assert (ppo.value_coefficient, ppo.entropy_coefficient, ppo.l2_coefficient) == (0.5, 1e-4, 1e-7)
+    assert (ppo.imitation_coefficient, ppo.imitation_value_coefficient) == (0.1, 0.01)
+    rules = paper.rules
+    assert (rules.window, rules.goal_reward, rules.final_reward) == (10, 1, 3)
+    assert (rules.entropy_factor, rules.entropy_power, rules.explore_threshold) == (0.01, 2, 50)
+    assert (rules.overdue_limit, rules.barren_limit, rules.explore_goal_steps) == (1_000, 1_000, 100)
+    assert (rules.unknown_probability, rules.neighbour_probability * 0.9) == (0.1, pytest.approx(0.225))
+    assert paper.reward_limit == 2
