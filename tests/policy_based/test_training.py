@@ -18,6 +18,7 @@ from goexplore.policy_based import (  # noqa: E402
     END,
     PRESETS,
     PolicyTraining,
+    evaluate_returns,
     explore_with_policy,
     policy_preset,
     resume_with_policy,
@@ -78,6 +79,8 @@ def test_a_run_of_two_ranks_can_be_stopped_and_gone_on_with(tmp_path):
     explore_with_policy(CORRIDOR, out=tmp_path / "run", steps=640, **settings)
     with pytest.raises(InputError, match="--trust"):
         resume_with_policy(tmp_path / "run", steps=1_280, progress=False)
+    with pytest.raises(InputError, match="code that testing would run"):
+        evaluate_returns(tmp_path / "run")
     resumed = resume_with_policy(tmp_path / "run", steps=1_280, trust=True, progress=False)
     assert resumed.steps == whole.steps
     last = [json.loads((tmp_path / name / "metrics.jsonl").read_text().splitlines()[-1]) for name in ("whole", "run")]
@@ -85,6 +88,11 @@ def test_a_run_of_two_ranks_can_be_stopped_and_gone_on_with(tmp_path):
         for name in ("seconds", "steps_per_second"):
             del line[name]
     assert last[0] == last[1]
+    for to in ("best", "uniform"):
+        tested = evaluate_returns(tmp_path / "run", to=to, episodes=20, trust=True)
+        assert tested.episodes == 20
+        assert tested.archive_score == whole.best_score
+        assert 0 <= tested.arrived <= 1
 
 
 def test_cells_that_a_policy_cannot_be_told_are_refused(tmp_path):

@@ -13,7 +13,7 @@ from goexplore.cli._demos import Demos, DemosExport, DemosImport, DemosShow
 from goexplore.cli._evaluate import Evaluate
 from goexplore.cli._report import Report
 from goexplore.cli._sweep import Sweep
-from goexplore.cli._training import Control, Robustify
+from goexplore.cli._training import Control, Policy, Robustify
 from goexplore.errors import GoExploreError
 
 Command = (
@@ -27,6 +27,7 @@ Command = (
     | Annotated[DemosImport, tyro.conf.subcommand("demos-import")]
     | Annotated[Robustify, tyro.conf.subcommand("robustify")]
     | Annotated[Control, tyro.conf.subcommand("control")]
+    | Annotated[Policy, tyro.conf.subcommand("policy")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[Sweep, tyro.conf.subcommand("sweep")]
     | Annotated[Report, tyro.conf.subcommand("report")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
 from rich.console import Console
@@ -26,6 +26,9 @@ class Evaluate:
       goexplore evaluate runs/mz-policy --episodes 1000 --at-least 100
       goexplore evaluate runs/mz-policy --select --temperature 0.5 --video median.mp4
       goexplore evaluate demos/mz --blind --at-least 100
+      goexplore evaluate runs/mz-pb --returns-to uniform
+
+    A run of policy-based Go-Explore is tested by returning to the cell with the highest score.
     """
 
     policy: tyro.conf.Positional[Path]
@@ -44,6 +47,8 @@ class Evaluate:
     """End an episode after so many agent steps. Default: at the frame limit."""
     video: Path | None = None
     """Film an episode with the median score: an .mp4 or .gif."""
+    returns_to: Literal["best", "uniform"] = "best"
+    """Of a run of policy-based Go-Explore: return to the cell with the highest score, or to cells drawn evenly."""
     blind: bool = False
     """Replay demonstrations blindly instead, under the same noise: what a policy has to be better than."""
     noise: tuple[str, ...] = ()
@@ -62,6 +67,8 @@ class Evaluate:
         from goexplore.evaluation import best_policy, evaluate, evaluate_replay
         from goexplore.runs import write_json
 
+        if _returns(self.policy):
+            return self._test_returns()
         with Console(stderr=True).status("playing ...") as status:
 
             def tell(done: int, mean: float) -> None:
@@ -92,6 +99,32 @@ class Evaluate:
         emit(shown, as_json=self.json, title=title)
         return 0
 
+    def _test_returns(self) -> int:
+        from goexplore.policy_based import evaluate_returns
+        from goexplore.runs import write_json
+
+        with Console(stderr=True).status("returning ...") as status:
+
+            def tell(done: int, mean: float) -> None:
+                status.update(f"{done:,} of {self.episodes:,} episodes, mean score {mean:,.1f}")
+
+            result = evaluate_returns(
+                self.policy,
+                episodes=self.episodes,
+                to=self.returns_to,
+                seed=self.seed,
+                trust=self.trust,
+                on_episode=tell,
+            )
+        shown = dataclasses.asdict(result)
+        (self.policy / "evaluations").mkdir(exist_ok=True)
+        name = f"returns-{result.to}-{result.steps_trained}-{result.episodes}-seed-{self.seed}"
+        write_json(self.policy / "evaluations" / f"{name}.json", shown)
+        if not self.json:
+            del shown["scores"]
+        emit(shown, as_json=self.json, title="returns of the policy, under noise")
+        return 0
+
     def _noise(self) -> View:
         """What robustify's presets train under, with changes."""
         from goexplore.demos import load_demonstrations
@@ -100,3 +133,11 @@ class Evaluate:
 
         env_id = load_demonstrations(self.policy, trust=self.trust)[0].env.id
         return altered(robustify_preset("laptop", env_id).view, parse_settings(self.noise))
+
+
+def _returns(path: Path) -> bool:
+    """Whether a path is a run of policy-based Go-Explore."""
+    from goexplore.runs import read_json
+
+    config = path / "config.json"
+    return config.exists() and read_json(config).get("format") == "goexplore-policy"

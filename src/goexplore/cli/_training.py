@@ -1,4 +1,4 @@
-"""The commands that train: `robustify`, `control`."""
+"""The commands that train: `robustify`, `control`, `policy`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from goexplore.errors import InputError
 
 if TYPE_CHECKING:
     from goexplore.control import ControlResult
+    from goexplore.policy_based import PolicyResult
     from goexplore.robustification import RobustifyResult
 
 
@@ -139,7 +140,47 @@ class Control(TrainingOptions):
         return _say(result, as_json=self.json)
 
 
-def _say(result: RobustifyResult | ControlResult, *, as_json: bool) -> int:
+@dataclass
+class Policy(TrainingOptions):
+    """Explore with a goal-conditioned policy that learns to return, in an environment that cannot be restored.
+
+    For example:
+      goexplore policy ALE/MontezumaRevenge-v5 --out runs/mz-pb
+      goexplore policy my_module:Maze --cells my_module:Places --set view.sticky=0.25 --out runs/maze
+      goexplore policy --resume runs/mz-pb --steps 3_000_000
+    """
+
+    env_id: tyro.conf.Positional[str | None] = None
+    """A Gymnasium id, an Atari game, or package.module:name."""
+    env_kwargs: tuple[str, ...] = ()
+    """Settings of the environment as NAME=VALUE."""
+    cells: str | None = None
+    """What counts as one place, in attributes that a policy can be told: montezuma:goals, pitfall:goals, or a class of
+    your own (package.module:name; see goexplore.cells.GoalCells). Default: what is known of the game."""
+
+    def run(self) -> int:
+        """Trains."""
+        from goexplore.policy_based import explore_with_policy, resume_with_policy
+
+        self.check(self.env_id, "an environment")
+        if self.workers:
+            raise InputError("--workers: here each rank steps its own games; give more --ranks instead")
+        if self.resume is not None:
+            result = resume_with_policy(self.resume, trust=self.trust, **self.limits())
+        else:
+            settings = self.of_a_new_run()
+            del settings["workers"]
+            result = explore_with_policy(
+                self.env_id or "",
+                env_kwargs=parse_settings(self.env_kwargs),
+                cells=self.cells,
+                **settings,
+                **self.limits(),
+            )
+        return _say(result, as_json=self.json)
+
+
+def _say(result: RobustifyResult | ControlResult | PolicyResult, *, as_json: bool) -> int:
     interrupted = result.stopped_by == "interrupt"
     if interrupted:
         warn(f"stopped and saved; go on with: {result.resume_command}")

@@ -14,6 +14,7 @@ from goexplore.policy_based._environments import GoalEnvironments, Goals
 from goexplore.policy_based._imitation import Lesson, Sights, draw_lesson, followed
 from goexplore.policy_based._path import Cell, Follower, Path, temperature
 from goexplore.policy_based._reliability import Reliability, ReliabilityRules
+from goexplore.policy_based._returns import ReturnsEvaluation, evaluate_returns
 from goexplore.policy_based._rules import ActorRules
 from goexplore.policy_based._run import PolicyResult, PolicyRun, explore_with_policy, resume_with_policy
 from goexplore.policy_based._stretch import END, Return, Stretch
@@ -43,9 +44,11 @@ __all__ = [
     "Reliability",
     "ReliabilityRules",
     "Return",
+    "ReturnsEvaluation",
     "Sights",
     "Stretch",
     "draw_lesson",
+    "evaluate_returns",
     "explore_with_policy",
     "followed",
     "goal_cells",

@@ -70,17 +70,22 @@ class ArchiveAtlas:
 
     def path_to(self, cell: Any, rng: np.random.Generator) -> Path:
         """The path to a cell; that of a trajectory on trial, if there is one and it is its turn."""
-        row = self._row(cell)
-        challenger = self.reliability.challenger(row, rng)
-        trajectory = self.archive.trajectory(row) if challenger is None else challenger.trajectory
+        challenger = self.reliability.challenger(self._row(cell), rng)
+        if challenger is None:
+            return self.settled_path_to(cell)
+        return self._path(cell, challenger.trajectory, on_trial=True)
+
+    def settled_path_to(self, cell: Any) -> Path:
+        """The path that the archive holds."""
+        return self._path(cell, self.archive.trajectory(self._row(cell)))
+
+    def _path(self, cell: bytes, trajectory: Trajectory, *, on_trial: bool = False) -> Path:
         known = self._paths.get(trajectory)
         if known is None:
-            known = self._paths[trajectory] = self._path(cell, trajectory, on_trial=challenger is not None)
+            rows = self.archive.forest.actions(trajectory)[:, 0].tolist()
+            found = [self.archive.keys[row] for row in rows] or [cell]
+            known = self._paths[trajectory] = Path(found, on_trial=on_trial)
         return known
-
-    def _path(self, cell: bytes, trajectory: Trajectory, *, on_trial: bool) -> Path:
-        rows = self.archive.forest.actions(trajectory)[:, 0].tolist()
-        return Path([self.archive.keys[row] for row in rows] or [cell], on_trial=on_trial)
 
     def neighbours(self, cell: Any) -> Sequence[bytes]:
         """Cells beside it; none of an end."""

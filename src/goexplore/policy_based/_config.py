@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from goexplore.envs import is_atari
+from goexplore.envs import atari_game_of, is_atari
 from goexplore.errors import InputError
 from goexplore.learn import NetworkConfig, PPOConfig
 from goexplore.play import AtariView, PlainView, View
@@ -116,7 +116,7 @@ def policy_preset(name: str, env_id: str) -> PolicyConfig:
     if name not in PRESETS:
         raise InputError(f"preset {name!r}: expected one of {', '.join(PRESETS)}")
     if is_atari(env_id):
-        return PRESETS[name]
+        return replace(PRESETS[name], life_loss_ends=atari_game_of(env_id) == "montezuma_revenge")
     if name == "laptop":
         return PLAIN_LAPTOP
     preset = PRESETS[name]

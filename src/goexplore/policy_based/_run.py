@@ -40,6 +40,19 @@ class PolicyRun(TrainingRun):
         """What to type to go on with it."""
         return f"goexplore policy --resume {path}" + (" --trust" if self.trust else "")
 
+    def require_trust(self, path: Path, *, by: str, trust: bool) -> None:
+        """Refuses to import code that a folder names, unless told to trust it.
+
+        Raises:
+            InputError: it names some.
+        """
+        self.env.require_trust(f"{path} trains on", by=by, trust=trust)
+        if names_own_code(self.cells) and not trust:
+            raise InputError(
+                f"{path} uses the cells {self.cells}, code that {by} would run; if you trust it, say so with --trust"
+                " (trust=True from Python)"
+            )
+
     def to_json(self) -> dict[str, Any]:
         """As it goes into config.json."""
         return {**TrainingRun.to_json(self), "env": self.env.to_json(), "cells": self.cells}
@@ -160,12 +173,7 @@ def resume_with_policy(
     """
     folder = RunFolder.open(Path(path))
     run = PolicyRun.open(folder, steps=steps, trust=trust)
-    run.env.require_trust(f"{path} trains on", by="going on", trust=trust)
-    if names_own_code(run.cells) and not trust:
-        raise InputError(
-            f"{path} uses the cells {run.cells}, code that going on would run; if you trust it, say so with --trust"
-            " (trust=True from Python)"
-        )
+    run.require_trust(folder.path, by="going on", trust=trust)
     return _result(folder.path, run, go_on(folder, run, Limits(minutes, checkpoint_seconds), progress=progress))
 
 

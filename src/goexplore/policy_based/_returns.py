@@ -1,0 +1,220 @@
+"""Testing returns: how often the policy gets to a cell again, and with which score (SI, "vs. DTSIL")."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+import torch
+
+from goexplore.errors import InputError
+from goexplore.learn import ActorCritic
+from goexplore.play import Play, draw_no_ops, make_play
+from goexplore.policy_based._actor import Actor
+from goexplore.policy_based._atlas import ArchiveAtlas
+from goexplore.policy_based._environments import Goals
+from goexplore.policy_based._path import Path
+from goexplore.policy_based._run import PolicyRun
+from goexplore.policy_based._stretch import END
+from goexplore.policy_based._training import goal_cells
+from goexplore.runs import RunFolder, read_newest_checkpoint
+
+SIDE_BY_SIDE = 16
+"""Games that are played together."""
+KINDS = ("best", "uniform")
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnsEvaluation:
+    """How returns of a trained policy went. The scores are a policy's, under noise."""
+
+    run: str
+    to: str
+    """best: the cell with the highest score. uniform: cells drawn evenly from the archive."""
+    cell: dict[str, Any]
+    """What the best cell is."""
+    archive_score: float
+    """What the archive says of it: found once, and not a policy's score."""
+    episodes: int
+    arrived: float
+    """Share of episodes that reached the cell."""
+    score_at_arrival: float | None
+    """Mean over those."""
+    score: float
+    """Mean over all, when they arrived or were over."""
+    scores: tuple[float, ...]
+    mean_steps: float
+    steps_trained: int
+    seconds: float
+
+
+class _Chosen:
+    """An archive in which certain cells are chosen, one after the other."""
+
+    def __init__(self, atlas: ArchiveAtlas, cells: Sequence[bytes]) -> None:
+        self._atlas, self._cells = atlas, list(cells)
+
+    def choose(self, rng: np.random.Generator) -> bytes:
+        return self._cells.pop(0) if len(self._cells) > 1 else self._cells[0]
+
+    def path_to(self, cell: Any, rng: np.random.Generator) -> Path:
+        return self._atlas.settled_path_to(cell)
+
+    def knows(self, cell: Any) -> bool:
+        return self._atlas.knows(cell)
+
+    def neighbours(self, cell: Any) -> Sequence[bytes]:
+        return self._atlas.neighbours(cell)
+
+
+@dataclass(slots=True)
+class _Outcome:
+    arrived: bool
+    score: float
+    steps: int
+
+
+def evaluate_returns(
+    path: str | FilePath,
+    *,
+    episodes: int = 100,
+    to: str = "best",
+    seed: int = 0,
+    trust: bool = False,
+    on_episode: Callable[[int, float], None] = lambda done, mean: None,
+) -> ReturnsEvaluation:
+    """Lets the newest policy of a run return, in new episodes with all noise; each is over on arrival.
+
+    Args:
+        path: the run folder.
+        episodes: how many.
+        to: "best": to the cell with the highest score. "uniform": to cells drawn evenly from the archive.
+        seed: of the episodes.
+        trust: import the environment and cells that the run names (`package.module:name`).
+        on_episode: told the episodes that are over and their mean score.
+
+    Raises:
+        InputError: the folder is not such a run, or holds no checkpoint.
+    """
+    began = time.monotonic()
+    if to not in KINDS or episodes < 1:
+        raise InputError(f"to {to!r}, episodes {episodes}: expected one of {', '.join(KINDS)}, and at least 1")
+    folder = RunFolder.open(FilePath(path))
+    run = PolicyRun.open(folder, steps=None, trust=trust)
+    run.require_trust(folder.path, by="testing", trust=trust)
+    saved = read_newest_checkpoint(folder.path / "checkpoints" / "rank-0", warn=lambda message: None)
+    cells = goal_cells(run.cells)
+    noise, choices = np.random.SeedSequence(seed).spawn(2)
+    count = min(SIDE_BY_SIDE, episodes)
+    plays = [make_play(run.env, run.config.view, np.random.default_rng(each)) for each in noise.spawn(count)]
+    atlas = ArchiveAtlas(END, cells, plays[0].spaces, reliability=run.config.reliability)
+    atlas.restore(saved)
+    goals = Goals(cells, plays[0].spaces)
+    network = ActorCritic(run.config.network, goals.spaces)
+    network.load_state_dict({name: torch.from_numpy(saved[f"network.{name}"]) for name in network.state_dict()})
+    rng = np.random.default_rng(choices)
+    best = _best_cell(atlas)
+    rows = [best] if to == "best" else rng.integers(len(atlas), size=episodes).tolist()
+    players = [
+        _Player(run, play, _Chosen(atlas, [atlas.archive.keys[row] for row in rows[index::count] or rows]), goals, each)
+        for index, (play, each) in enumerate(zip(plays, rng.spawn(count), strict=True))
+    ]
+    outcomes = _played(players, network, episodes, torch.Generator().manual_seed(seed), on_episode)
+    arrived = [each.score for each in outcomes if each.arrived]
+    key = atlas.archive.keys[best]
+    return ReturnsEvaluation(
+        run=str(path),
+        to=to,
+        cell={"over": True} if key == END else cells.describe(key),
+        archive_score=float(atlas.archive.table["score"][best]),
+        episodes=len(outcomes),
+        arrived=round(len(arrived) / len(outcomes), 4),
+        score_at_arrival=round(float(np.mean(arrived)), 4) if arrived else None,
+        score=round(float(np.mean([each.score for each in outcomes])), 4),
+        scores=tuple(each.score for each in outcomes),
+        mean_steps=round(float(np.mean([each.steps for each in outcomes])), 1),
+        steps_trained=int(_values(saved)["steps"]),
+        seconds=round(time.monotonic() - began, 1),
+    )
+
+
+class _Player:
+    """Plays one episode after the other, each until it arrives, is over or is given up."""
+
+    def __init__(self, run: PolicyRun, play: Play, chosen: _Chosen, goals: Goals, rng: np.random.Generator) -> None:
+        self._config, self.play, self._goals = run.config, play, goals
+        self._cells = goal_cells(run.cells)
+        self._actor = Actor(run.config.rules, chosen, rng)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begins an episode; one that arrives with its first observation is over in the first step."""
+        play = self.play
+        play.reset(draw_no_ops(play))
+        self._cells.reset()
+        self.score, self.steps, self._lives, self.first = 0.0, 0, play.lives, True
+        self.directive = self._actor.begin(play.cell_key(self._cells))
+
+    @property
+    def observation(self) -> np.ndarray[Any, Any]:
+        """What the policy sees."""
+        return np.concatenate([self.play.observation.reshape(-1), self._goals.told(self.directive.goal)])
+
+    def step(self, action: Any) -> _Outcome | None:
+        """Takes a step; returns what the episode came to, if that was its last."""
+        if self.directive.arrived:
+            return _Outcome(True, self.score, self.steps)
+        reward, over = self.play.step(action)
+        over = over or (self._config.life_loss_ends and self.play.lives < self._lives)
+        self.score, self._lives, self.steps, self.first = self.score + reward, self.play.lives, self.steps + 1, False
+        self.directive = self._actor.observe(END if over else self.play.cell_key(self._cells), over=over)
+        if self.directive.arrived or over or self.directive.gives_up or self.steps >= self._config.episode_steps:
+            return _Outcome(self.directive.arrived, self.score, self.steps)
+        return None
+
+
+@torch.no_grad()
+def _played(
+    players: Sequence[_Player],
+    network: ActorCritic,
+    episodes: int,
+    generator: torch.Generator,
+    on_episode: Callable[[int, float], None],
+) -> list[_Outcome]:
+    """Every player plays as many episodes as the others, so that short ones are not counted more often."""
+    shares = [episodes // len(players) + (index < episodes % len(players)) for index in range(len(players))]
+    outcomes: list[_Outcome] = []
+    state = network.initial_state(len(players))
+    while any(shares):
+        output = network.act(
+            torch.from_numpy(np.stack([player.observation for player in players])),
+            state,
+            torch.tensor([player.first for player in players]),
+        )
+        state = output.state
+        heat = torch.tensor([player.directive.temperature for player in players])
+        actions = output.policy.at_temperature(heat).sample(generator).numpy()
+        for index, player in enumerate(players):
+            outcome = player.step(actions[index]) if shares[index] else None
+            if outcome is not None:
+                outcomes.append(outcome)
+                shares[index] -= 1
+                player.begin()
+                on_episode(len(outcomes), float(np.mean([each.score for each in outcomes])))
+    return outcomes
+
+
+def _best_cell(atlas: ArchiveAtlas) -> int:
+    scores, lengths = atlas.archive.table["score"], atlas.archive.table["length"]
+    found = np.flatnonzero(scores == scores.max())
+    return int(found[np.argmin(lengths[found])])
+
+
+def _values(saved: dict[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(saved["training.values"].tobytes())
+    return values
