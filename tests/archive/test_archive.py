@@ -131,7 +131,7 @@ def test_selectors_by_name():
     assert isinstance(make_selector("goexplore.archive:SeenSelector"), SeenSelector)
     assert isinstance(make_selector("rooms:2"), RoomSelector)
     for name in ("best", "rooms", "rooms:0", "rooms:x"):
-        with pytest.raises(InputError, match="expected seen, inverse, uniform"):
+        with pytest.raises(InputError, match="expected seen, inverse, steps, uniform"):
             make_selector(name)
 
 

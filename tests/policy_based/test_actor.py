@@ -22,7 +22,7 @@ class Letters:
     def choose(self, rng):
         return self.choices.pop(0) if len(self.choices) > 1 else self.choices[0]
 
-    def path_to(self, cell, rng):
+    def path_to(self, cell):
         return Path(self.paths[cell])
 
     def knows(self, cell):
@@ -181,6 +181,24 @@ def test_each_episode_begins_anew():
     assert made.doing == RETURNING
     assert not made.returned
     assert made.chosen == "C"
+
+
+def test_legs_of_a_return_are_told_as_they_end():
+    made = actor(Letters("ABCDE"), overdue_limit=2)
+    made.begin("A")
+    told = []
+    for cell in "ABDXXXX":
+        made.observe(cell)
+        told += made.legs
+    assert told == [("A", "A", True), ("A", "B", True), ("B", "C", True), ("D", "E", False)]
+    made.begin("A")
+    made.observe("A")
+    made.observe("X", over=True)
+    assert made.legs == [("A", "B", False)]
+    walk(made, "AE")
+    assert made.legs == [("A", "A", True)], "several at once are one"
+    made.observe("Q", over=True)
+    assert made.legs == [], "exploration has none"
 
 
 @pytest.mark.parametrize(

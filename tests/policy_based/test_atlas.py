@@ -12,6 +12,7 @@ from goexplore.policy_based import (
     END,
     ActorRules,
     ArchiveAtlas,
+    Leg,
     ReliabilityRules,
     Return,
     Sights,
@@ -60,10 +61,10 @@ def test_the_weight_of_a_cell_after_many_steps_in_it():
 
 
 def test_an_episode_that_goes_on_keeps_its_path():
-    made, rng = atlas(), np.random.default_rng(0)
+    made = atlas()
     made.learn([[stretch([1, 1, 2], over=False)]], iteration=1)
     made.learn([[stretch([3], begins=False)]], iteration=2)
-    path = made.path_to(key(3), rng)
+    path = made.path_to(key(3))
     assert path.cells == [key(1), key(2), key(3)]
     assert path.stays == [2, 1, 1]
     row = made.archive.row_of(key(3))
@@ -71,12 +72,12 @@ def test_an_episode_that_goes_on_keeps_its_path():
 
 
 def test_a_shorter_way_or_a_higher_score_replaces_a_path():
-    made, rng = atlas(), np.random.default_rng(0)
+    made = atlas()
     made.learn([[stretch([1, 2, 3])]], iteration=1)
     made.learn([[stretch([2, 3], episode=1)]], iteration=2)
-    assert made.path_to(key(3), rng).cells == [key(2), key(3)]
+    assert made.path_to(key(3)).cells == [key(2), key(3)]
     made.learn([[stretch([1, 2, 1, 3], episode=2, score=5.0)]], iteration=3)
-    assert made.path_to(key(3), rng).cells == [key(1), key(2), key(1), key(3)]
+    assert made.path_to(key(3)).cells == [key(1), key(2), key(1), key(3)]
 
 
 def test_how_cells_were_found_is_counted_once():
@@ -97,14 +98,14 @@ def test_ends_are_a_cell_that_may_be_left_out_of_the_choice():
 
 
 def test_collecting_garbage_changes_no_path():
-    made, rng = atlas(), np.random.default_rng(0)
+    made = atlas()
     made.learn([[stretch([1, 2, 3, 4], episode=0)], [stretch([5], episode=1, over=False)]], iteration=1)
     for episode in range(2, 400):
         made.learn([[stretch([1] * 200, episode=episode)]], iteration=episode)
     assert len(made.archive.forest.stored()) < 399 * 200, "some of it was collected"
     made.learn([[], [stretch([6], begins=False, episode=1)]], iteration=400)
-    assert made.path_to(key(4), rng).cells == [key(1), key(2), key(3), key(4)]
-    assert made.path_to(key(6), rng).cells == [key(5), key(6)]
+    assert made.path_to(key(4)).cells == [key(1), key(2), key(3), key(4)]
+    assert made.path_to(key(6)).cells == [key(5), key(6)]
 
 
 def test_saving_and_restoring_changes_nothing():
@@ -114,7 +115,7 @@ def test_saving_and_restoring_changes_nothing():
     for each in (made, other):
         each.learn([[stretch([4], begins=False)]], iteration=2)
     assert made.archive.digest() == other.archive.digest()
-    assert other.path_to(key(4), np.random.default_rng(0)).cells == [key(1), key(2), key(3), key(4)]
+    assert other.path_to(key(4)).cells == [key(1), key(2), key(3), key(4)]
     assert other.found_by == made.found_by
 
 
@@ -160,60 +161,94 @@ def test_sights_are_forgotten_when_they_are_too_many_or_of_no_use():
     assert copy.bytes == sights.bytes
 
 
-def tried(made: ArchiveAtlas, at: int, arrived: bool, times: int, *, on_trial: bool = False) -> None:
-    for _ in range(times):
-        noted = stretch([1], episode=99)
-        noted.returns = [Return(key(at), on_trial, arrived)]
-        made.learn([[noted]], iteration=9)
+def tried(made: ArchiveAtlas, legs: list[tuple[int, int]], met: bool, times: int = 30) -> None:
+    """Returns that went over these legs, all of them with this outcome."""
+    noted = stretch([1], episode=99)
+    noted.legs = [Leg(key(start), key(goal), met) for start, goal in legs] * times
+    made.learn([[noted]], iteration=9)
 
 
-def test_without_trials_the_shortest_way_is_kept_however_rarely_it_works():
-    made, rng = atlas(), np.random.default_rng(0)
-    made.learn([[stretch([1, 2, 3])]], iteration=1)
-    tried(made, 3, True, 30)
-    made.learn([[stretch([4, 3], episode=1)]], iteration=2)
-    assert made.path_to(key(3), rng).cells == [key(4), key(3)]
-    tried(made, 3, False, 30)
-    assert made.path_to(key(3), rng).cells == [key(4), key(3)]
-    assert made.reliability.rates(4)[made.archive.row_of(key(3))] < 0.3
+def counting() -> ArchiveAtlas:
+    return ArchiveAtlas(key(0), CELLS, SPACES, reliability=ReliabilityRules(counts=True))
+
+
+LONG, SHORT = [1, 2, 2, 3], [4, 3]
+LONG_LEGS, SHORT_LEGS = [(0, 1), (1, 2), (2, 3)], [(0, 4), (4, 3)]
+
+
+def way(made: ArchiveAtlas) -> list[int]:
+    return [CELLS.values_of(cell)[0] for cell in made.path_to(key(3)).cells]
+
+
+def test_the_shortest_way_is_kept_however_rarely_it_works_unless_that_counts():
+    made = atlas()
+    made.learn([[stretch(LONG)]], iteration=1)
+    made.learn([[stretch(SHORT, episode=1)]], iteration=2)
+    tried(made, SHORT_LEGS, False)
+    made.learn([[stretch(LONG, episode=2)]], iteration=3)
+    assert way(made) == [4, 3]
 
 
 @pytest.mark.parametrize("works", [True, False])
 def test_a_shorter_way_has_to_be_about_as_reliable(works):
-    made, rng = atlas(), np.random.default_rng(0)
-    made.reliability._rules = ReliabilityRules(trials=True)
-    made.learn([[stretch([1, 2, 3])]], iteration=1)
-    tried(made, 3, True, 30)
-    made.learn([[stretch([4, 3], episode=1)]], iteration=2)
-    paths = [made.path_to(key(3), rng) for _ in range(100)]
-    assert 30 < sum(path.on_trial for path in paths) < 70
-    assert {tuple(path.cells) for path in paths} == {(key(1), key(2), key(3)), (key(4), key(3))}
-    tried(made, 3, works, 10, on_trial=True)
-    now = {tuple(made.path_to(key(3), rng).cells) for _ in range(50)}
-    assert now == {(key(4), key(3)) if works else (key(1), key(2), key(3))}
+    made = counting()
+    made.learn([[stretch(LONG)], [stretch([4], episode=1)]], iteration=1)
+    tried(made, LONG_LEGS, True)
+    tried(made, SHORT_LEGS, works)
+    made.learn([[stretch(SHORT, episode=1)]], iteration=2)
+    assert way(made) == ([4, 3] if works else [1, 2, 3])
 
 
 @pytest.mark.parametrize("works", [True, False])
 def test_a_longer_way_replaces_one_that_works_by_luck_only(works):
-    made, rng = atlas(), np.random.default_rng(0)
-    made.reliability._rules = ReliabilityRules(trials=True)
-    made.learn([[stretch([4, 3])]], iteration=1)
-    tried(made, 3, False, 30)
-    made.learn([[stretch([1, 2, 2, 3], episode=1)]], iteration=2)
-    tried(made, 3, works, 10, on_trial=True)
-    now = {tuple(made.path_to(key(3), rng).cells) for _ in range(50)}
-    assert now == {(key(1), key(2), key(3)) if works else (key(4), key(3))}
+    made = counting()
+    made.learn([[stretch(SHORT)], [stretch([1, 2], episode=1)]], iteration=1)
+    tried(made, SHORT_LEGS, False)
+    tried(made, LONG_LEGS, works)
+    made.learn([[stretch(LONG, episode=2)]], iteration=2)
+    assert way(made) == ([1, 2, 3] if works else [4, 3])
+    assert made.archive.table["length"][made.archive.row_of(key(3))] == (4 if works else 2)
 
 
-def test_who_lost_a_trial_leaves_some_rest():
-    made, rng = atlas(), np.random.default_rng(0)
-    made.reliability._rules = ReliabilityRules(trials=True)
-    made.learn([[stretch([1, 2, 3])]], iteration=1)
-    tried(made, 3, True, 30)
-    for episode in (1, 2):
-        made.learn([[stretch([4, 3], episode=episode)]], iteration=2)
-        tried(made, 3, False, 10, on_trial=True)
-    assert not any(made.path_to(key(3), rng).on_trial for _ in range(50))
-    tried(made, 3, True, 30)
-    made.learn([[stretch([4, 3], episode=3)]], iteration=3)
-    assert any(made.path_to(key(3), rng).on_trial for _ in range(50))
+def test_a_reliable_way_is_not_given_up_for_a_longer_one():
+    made = counting()
+    made.learn([[stretch(SHORT)], [stretch([1, 2], episode=1)]], iteration=1)
+    tried(made, SHORT_LEGS, True, 3)
+    tried(made, LONG_LEGS, True)
+    made.learn([[stretch(LONG, episode=2)]], iteration=2)
+    assert way(made) == [4, 3]
+
+
+def test_a_higher_score_counts_for_more_than_reliability():
+    made = counting()
+    made.learn([[stretch(LONG)], [stretch([4], episode=1)]], iteration=1)
+    tried(made, LONG_LEGS, True)
+    tried(made, SHORT_LEGS, False)
+    made.learn([[stretch(SHORT, episode=1, score=1.0)]], iteration=2)
+    assert way(made) == [4, 3]
+
+
+def test_what_is_known_of_an_episode_under_way_is_kept():
+    made, other = counting(), counting()
+    for each in (made, other):
+        each.learn([[stretch(LONG)], [stretch([4], episode=1)]], iteration=1)
+        tried(each, LONG_LEGS, True)
+        tried(each, SHORT_LEGS, False)
+        each.learn([[stretch([4], episode=2, over=False)]], iteration=2)
+    third = counting()
+    third.restore(other.save())
+    for each in (made, third):
+        each.learn([[stretch([3], episode=2, begins=False)]], iteration=3)
+        assert way(each) == [1, 2, 3]
+    assert made.archive.digest() == third.archive.digest()
+
+
+def test_returns_are_counted_for_each_cell():
+    made = atlas()
+    noted = stretch([1, 2])
+    noted.returns = [Return(key(1), True), Return(key(1), False)]
+    made.learn([[noted]], iteration=1)
+    rates = made.reliability.rates(3)
+    assert rates[1] == pytest.approx(0.98 / 1.98)
+    assert np.isnan(rates[2])
+    assert made.archive.table["chosen"].tolist() == [0, 2, 0]

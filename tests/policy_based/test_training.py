@@ -88,11 +88,16 @@ def test_a_run_of_two_ranks_can_be_stopped_and_gone_on_with(tmp_path):
         for name in ("seconds", "steps_per_second"):
             del line[name]
     assert last[0] == last[1]
-    for to in ("best", "uniform"):
+    for to, score in (("best", whole.best_score), ("uniform", None), ("at=1", 0.0)):
         tested = evaluate_returns(tmp_path / "run", to=to, episodes=20, trust=True)
         assert tested.episodes == 20
-        assert tested.archive_score == whole.best_score
+        assert tested.archive_score == score
         assert 0 <= tested.arrived <= 1
+    for wrong in ("at", "beside=1", "at=many"):
+        with pytest.raises(InputError, match="expected best, uniform, or some of at="):
+            evaluate_returns(tmp_path / "run", to=wrong, trust=True)
+    with pytest.raises(InputError, match="no cell with at=77"):
+        evaluate_returns(tmp_path / "run", to="at=77", trust=True)
 
 
 def test_cells_that_a_policy_cannot_be_told_are_refused(tmp_path):

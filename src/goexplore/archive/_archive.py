@@ -144,13 +144,17 @@ class Archive:
             self.snapshots.append(snapshot)
             self.frames.append(frame)
             return AddStatus.NEW, row
-        table = self.table
-        if not better(score, length, table["score"][row], table["length"][row]):
+        if not better(score, length, self.table["score"][row], self.table["length"][row]):
             return AddStatus.REJECTED, row
-        table["score"][row], table["length"][row] = score, length
-        table["chunk"][row], table["offset"][row] = trajectory
+        self.set_way(row, score=score, length=length, trajectory=trajectory)
         self.snapshots[row], self.frames[row] = snapshot, frame
         return AddStatus.IMPROVED, row
+
+    def set_way(self, row: int, *, score: float, length: int, trajectory: Trajectory) -> None:
+        """Takes another way to a cell, whether or not it is better."""
+        table = self.table
+        table["score"][row], table["length"][row] = score, length
+        table["chunk"][row], table["offset"][row] = trajectory
 
     def add_end(self, score: float, length: int, trajectory: Trajectory, state: bytes = b"") -> AddStatus:
         """Offers an end of episode to the virtual cell."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import tyro
 from rich.console import Console
@@ -47,8 +48,9 @@ class Evaluate:
     """End an episode after so many agent steps. Default: at the frame limit."""
     video: Path | None = None
     """Film an episode with the median score: an .mp4 or .gif."""
-    returns_to: Literal["best", "uniform"] = "best"
-    """Of a run of policy-based Go-Explore: return to the cell with the highest score, or to cells drawn evenly."""
+    returns_to: str = "best"
+    """Of a run of policy-based Go-Explore: return to the cell with the highest score (best), to cells drawn evenly
+    (uniform), or to one by its attributes, as in x=3,y=0."""
     blind: bool = False
     """Replay demonstrations blindly instead, under the same noise: what a policy has to be better than."""
     noise: tuple[str, ...] = ()
@@ -118,7 +120,9 @@ class Evaluate:
             )
         shown = dataclasses.asdict(result)
         (self.policy / "evaluations").mkdir(exist_ok=True)
-        name = f"returns-{result.to}-{result.steps_trained}-{result.episodes}-seed-{self.seed}"
+        name = (
+            f"returns-{re.sub('[^a-z0-9]+', '-', result.to)}-{result.steps_trained}-{result.episodes}-seed-{self.seed}"
+        )
         write_json(self.policy / "evaluations" / f"{name}.json", shown)
         if not self.json:
             del shown["scores"]

@@ -1,6 +1,6 @@
 """Environments that can be saved and put back: Atari, any Gymnasium environment, a robot, and small toys."""
 
-from goexplore.envs import toys
+from goexplore.envs import highway, toys
 from goexplore.envs._actions import ActionSpace, repeating
 from goexplore.envs._atari import AtariEnv, atari_game_of, atari_games
 from goexplore.envs._check import Check, check_env
@@ -13,6 +13,7 @@ from goexplore.envs._register import SHELVES, register_shelves
 
 prefer_egl()
 toys.register()
+highway.register()
 register_shelves()
 
 __all__ = [

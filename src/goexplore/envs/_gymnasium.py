@@ -60,6 +60,10 @@ class GymnasiumEnv:
         """The inner Gymnasium environment, for cell functions that read its state."""
         return self._env.unwrapped
 
+    def reseed(self, seed: int) -> None:
+        """Names another episode, for who does not search but plays in a changing world."""
+        self._reset_seed = seed
+
     def reset(self) -> Observation:
         """Starts the episode that `reset_seed` names."""
         self.observation, self.info = self._env.reset(seed=self._reset_seed)

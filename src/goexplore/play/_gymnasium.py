@@ -29,6 +29,8 @@ class PlainView:
     """Probability that the action before is taken again instead."""
     max_steps: int = 10_000
     """Agent steps after which an episode is over, if the environment does not end it before."""
+    new_seeds: bool = False
+    """Give the environment another seed for every episode: for worlds that are random themselves."""
 
     def __post_init__(self) -> None:
         if not (0 <= self.random_actions < 1 and 0 <= self.sticky < 1) or self.max_steps < 1:
@@ -77,9 +79,20 @@ class PlainPlay:
 
     def reset(self, no_ops: int = 0) -> None:
         """Starts an episode; there is no such thing as doing nothing."""
+        if self.view.new_seeds:
+            self._reseed(int(self.rng.integers(1 << 31)))
         self._see(self._env.reset())
         self._steps, self._last = 0, None
         self._taken.clear()
+
+    def _reseed(self, seed: int) -> None:
+        reseed = getattr(self._env, "reseed", None)
+        if reseed is None or self.snapshot_kind is not SnapshotKind.PLAIN:
+            raise InputError(
+                "new_seeds needs a Gymnasium environment whose state can be saved (get_state and set_state), its random"
+                " generator included"
+            )
+        reseed(seed)
 
     def step(self, action: Any) -> tuple[float, bool]:
         """Takes the action, or a random one."""

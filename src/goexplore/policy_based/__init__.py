@@ -13,7 +13,7 @@ from goexplore.policy_based._config import PRESETS, PolicyConfig, policy_preset
 from goexplore.policy_based._environments import GoalEnvironments, Goals
 from goexplore.policy_based._imitation import Lesson, Sights, draw_lesson, followed
 from goexplore.policy_based._path import Cell, Follower, Path, temperature
-from goexplore.policy_based._reliability import Reliability, ReliabilityRules
+from goexplore.policy_based._reliability import Leg, Reliability, ReliabilityRules
 from goexplore.policy_based._returns import ReturnsEvaluation, evaluate_returns
 from goexplore.policy_based._rules import ActorRules
 from goexplore.policy_based._run import PolicyResult, PolicyRun, explore_with_policy, resume_with_policy
@@ -35,6 +35,7 @@ __all__ = [
     "Follower",
     "GoalEnvironments",
     "Goals",
+    "Leg",
     "Lesson",
     "Path",
     "PolicyConfig",

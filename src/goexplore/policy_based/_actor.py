@@ -30,8 +30,8 @@ class Atlas(Protocol):
     def choose(self, rng: np.random.Generator) -> Cell:
         """Draws a cell by the weights of the selection."""
 
-    def path_to(self, cell: Cell, rng: np.random.Generator) -> Path:
-        """The cells of the best trajectory to it, or of one that is on trial."""
+    def path_to(self, cell: Cell) -> Path:
+        """The cells of the best trajectory to it."""
 
     def knows(self, cell: Cell) -> bool:
         """Whether the cell is in the archive."""
@@ -80,6 +80,8 @@ class Actor:
         """Whether it was reached in this episode."""
         self.path = Path([])
         """The way there."""
+        self.legs: list[tuple[Cell, Cell, bool]] = []
+        """Parts of the return that the last step ended: the goal met last, the next goal, and whether that was met."""
         self._since_goal = self._explored = self._since_new = self._goal_steps = 0
         self._goal: Cell = None
         self._reference: Cell = None
@@ -88,8 +90,9 @@ class Actor:
         """An episode begins: chooses where to return to."""
         rules, atlas = self._rules, self._atlas
         self.chosen, self.returned = atlas.choose(self._rng), False
-        self.path = atlas.path_to(self.chosen, self._rng)
-        self._follower = self._on(self.path)
+        self.path = atlas.path_to(self.chosen)
+        self._follower, self._met_last = self._on(self.path), cell
+        self.legs = []
         self._since_goal, self.doing = 0, RETURNING
         self._seen.add(cell)
         there = cell == self.chosen and (rules.arrival == "cell" or len(self.path) == 1)
@@ -101,7 +104,10 @@ class Actor:
     def observe(self, cell: Cell, *, over: bool = False) -> Directive:
         """A step has led to a cell, perhaps to the end of the game."""
         is_new = self._is_new(cell)
-        return self._returning(cell) if self.doing == RETURNING else self._exploring(cell, is_new=is_new, over=over)
+        if self.doing == RETURNING:
+            return self._returning(cell, over=over)
+        self.legs = []
+        return self._exploring(cell, is_new=is_new, over=over)
 
     def _is_new(self, cell: Cell) -> bool:
         if cell in self._seen:
@@ -109,20 +115,26 @@ class Actor:
         self._seen.add(cell)
         return not self._atlas.knows(cell)
 
-    def _returning(self, cell: Cell) -> Directive:
+    def _returning(self, cell: Cell, *, over: bool) -> Directive:
         rules, follower = self._rules, self._follower
         self._since_goal += 1
-        met = follower.meet(cell)
+        leg, met = (self._met_last, follower.goal), follower.meet(cell)
+        self.legs = [(*leg, True)] if met else []
+        if met:
+            self._met_last = cell
         if follower.finished if rules.arrival == "path" else cell == self.chosen:
             return self._explore_from(cell, reward=rules.final_reward)
         if met:
             self._since_goal = 0
         overdue = self._since_goal - follower.allowance
+        gives_up = overdue > rules.overdue_limit
+        if over or gives_up:
+            self.legs.append((self._met_last, follower.goal, False))
         return Directive(
             follower.goal,
             temperature(overdue, factor=rules.entropy_factor, power=rules.entropy_power),
             reward=rules.goal_reward if met else 0.0,
-            gives_up=overdue > rules.overdue_limit,
+            gives_up=gives_up,
         )
 
     def _explore_from(self, cell: Cell, *, reward: float = 0.0) -> Directive:
@@ -178,7 +190,7 @@ class Actor:
             "chosen": encode(self.chosen),
             "returned": self.returned,
             "path": self.path.save(encode),
-            "follower": self._follower.save(),
+            "follower": [*self._follower.save(), encode(self._met_last)],
             "counts": [self._since_goal, self._explored, self._since_new, self._goal_steps],
             "goal": None if self._goal is None else encode(self._goal),
             "reference": None if self._reference is None else encode(self._reference),
@@ -190,7 +202,9 @@ class Actor:
         self.doing, self.chosen, self.returned = saved["doing"], decode(saved["chosen"]), saved["returned"]
         self.path = Path.restored(saved["path"], decode)
         self._follower = self._on(self.path)
-        self._follower.restore(saved["follower"])
+        *progress, met_last = saved["follower"]
+        self._follower.restore(progress)
+        self._met_last = decode(met_last)
         self._since_goal, self._explored, self._since_new, self._goal_steps = saved["counts"]
         self._goal, self._reference = (
             None if saved[name] is None else decode(saved[name]) for name in ("goal", "reference")

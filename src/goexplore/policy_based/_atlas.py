@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.archive import START, AddStatus, Archive, StepsSelector, Trajectory
+from goexplore.archive import START, AddStatus, Archive, Best, StepsSelector, Trajectory
 from goexplore.cells import GoalCells
 from goexplore.learn import Spaces
 from goexplore.policy_based._path import Path
@@ -22,6 +23,24 @@ from goexplore.policy_based._stretch import END, StepCodec, Stretch
 
 DOING = ("start", "returning", "random", "policy")
 """How a cell was found, by number."""
+
+
+@dataclass(slots=True)
+class _Tail:
+    """How far an episode that is under way has come."""
+
+    trajectory: Trajectory = START
+    length: int = 0
+    row: int = 0
+    """The cell it is in; episodes begin in the first."""
+    reliability: float = 1.0
+    """Of the way to there."""
+
+    def go(self, row: int, reliability: Reliability) -> None:
+        """Enters a cell, or stays."""
+        if row != self.row:
+            self.reliability *= reliability.of_leg(self.row, row)
+            self.row = row
 
 
 class ArchiveAtlas:
@@ -53,7 +72,7 @@ class ArchiveAtlas:
         self._cells, self._choose_ends = cells, choose_ends
         self.found_by: list[int] = [0]
         """How each cell was found: an index of `DOING`."""
-        self._tails: dict[tuple[int, int], tuple[Trajectory, int]] = {}
+        self._tails: dict[tuple[int, int], _Tail] = {}
         self._beside: dict[bytes, list[bytes]] = {}
         self._refresh()
 
@@ -68,23 +87,13 @@ class ArchiveAtlas:
         """Whether the cell is in the archive."""
         return self.archive.row_of(cell) is not None
 
-    def path_to(self, cell: Any, rng: np.random.Generator) -> Path:
-        """The path to a cell; that of a trajectory on trial, if there is one and it is its turn."""
-        challenger = self.reliability.challenger(self._row(cell), rng)
-        if challenger is None:
-            return self.settled_path_to(cell)
-        return self._path(cell, challenger.trajectory, on_trial=True)
-
-    def settled_path_to(self, cell: Any) -> Path:
-        """The path that the archive holds."""
-        return self._path(cell, self.archive.trajectory(self._row(cell)))
-
-    def _path(self, cell: bytes, trajectory: Trajectory, *, on_trial: bool = False) -> Path:
+    def path_to(self, cell: Any) -> Path:
+        """The path to a cell."""
+        trajectory = self.archive.trajectory(self._row(cell))
         known = self._paths.get(trajectory)
         if known is None:
             rows = self.archive.forest.actions(trajectory)[:, 0].tolist()
-            found = [self.archive.keys[row] for row in rows] or [cell]
-            known = self._paths[trajectory] = Path(found, on_trial=on_trial)
+            known = self._paths[trajectory] = Path([self.archive.keys[row] for row in rows] or [cell])
         return known
 
     def neighbours(self, cell: Any) -> Sequence[bytes]:
@@ -112,7 +121,9 @@ class ArchiveAtlas:
                 counted += visits.items()
                 seen += visits
                 for each in stretch.returns:
-                    self._judge(each.cell, on_trial=each.on_trial, arrived=each.arrived)
+                    self.reliability.note_return(self._row(each.cell), arrived=each.arrived)
+                for leg in stretch.legs:
+                    self.reliability.note_leg(self._row(leg.start), self._row(leg.goal), met=leg.met)
         chosen = [self._row(each.cell) for stretches in parts for stretch in stretches for each in stretch.returns]
         self.archive.count(
             chosen=np.array(chosen, np.int64),
@@ -131,48 +142,62 @@ class ArchiveAtlas:
 
     def _merge(self, who: tuple[int, int], stretch: Stretch, iteration: int, found: Counter[str]) -> list[int]:
         """Offers every cell of a stretch to the archive; returns their rows."""
-        archive, rows = self.archive, []
-        parent, length = (START, 0) if stretch.begins else self._tails.pop(who)
+        archive, rows = self.archive, list[int]()
+        tail = _Tail() if stretch.begins else self._tails.pop(who)
         chunk = len(archive.forest)  # what it will be called
         for step, (key, score) in enumerate(zip(stretch.keys, stretch.scores, strict=True), 1):
-            trajectory = Trajectory(chunk, step)
+            visit = Best(score, tail.length + step, Trajectory(chunk, step))
             row = archive.row_of(key)
-            if row is not None and not self.reliability.lets(archive.cell(row), score, length + step, trajectory):
-                rows.append(row)
-                continue
-            status, row = archive.add(
-                key, score=score, length=length + step, trajectory=trajectory, snapshot=None, iteration=iteration
-            )
-            if status is AddStatus.NEW:
-                doing = stretch.doing[step - 1]
-                self.found_by.append(DOING.index(doing))
-                found[doing] += 1
-            elif status is AddStatus.IMPROVED:
-                self.reliability.replaced(row)
+            if row is not None:
+                tail.go(row, self.reliability)
+            if row is None or not self._is_settled(row, visit, tail.reliability):
+                status, row = archive.add(
+                    key,
+                    score=score,
+                    length=visit.length,
+                    trajectory=visit.trajectory,
+                    snapshot=None,
+                    iteration=iteration,
+                )
+                if status is AddStatus.NEW:
+                    tail.go(row, self.reliability)
+                    doing = stretch.doing[step - 1]
+                    self.found_by.append(DOING.index(doing))
+                    found[doing] += 1
             rows.append(row)
         if rows:
-            archive.forest.add(parent, self.codec.encode(stretch, rows))
-            parent = Trajectory(chunk, len(rows))
+            archive.forest.add(tail.trajectory, self.codec.encode(stretch, rows))
+            tail.trajectory, tail.length = Trajectory(chunk, len(rows)), tail.length + len(rows)
         if not stretch.over:
-            self._tails[who] = parent, length + len(rows)
+            self._tails[who] = tail
         return rows
 
-    def _judge(self, cell: bytes, *, on_trial: bool, arrived: bool) -> None:
-        """Notes how a return went; a path on trial may thereby win or lose."""
-        row = self._row(cell)
-        winner = self.reliability.note(row, on_trial=on_trial, arrived=arrived)
-        if winner is not None:
-            table = self.archive.table
-            table["score"][row], table["length"][row] = winner.score, winner.length
-            table["chunk"][row], table["offset"][row] = winner.trajectory
+    def _is_settled(self, row: int, visit: Best, reliability: float) -> bool:
+        """Decides between two ways to a cell by their reliability, if that counts and their scores are the same."""
+        known = self.archive.cell(row)
+        if not self.reliability.rules.counts or visit.score != known.score or visit.length == known.length:
+            return False
+        shorter = visit.length < known.length
+        if known.trajectory.chunk == visit.trajectory.chunk:
+            return True  # the same episode came through before
+        if self.reliability.prefers(shorter=shorter, new=reliability, old=self._reliability(known.trajectory)):
+            self.archive.set_way(row, score=visit.score, length=visit.length, trajectory=visit.trajectory)
+        return True
+
+    def _reliability(self, trajectory: Trajectory) -> float:
+        """Of the way that a trajectory is, as far as it is known when an update begins."""
+        if trajectory not in self._reliabilities:
+            way = _Tail()
+            for row in self.archive.forest.actions(trajectory)[:, 0].tolist():
+                way.go(row, self.reliability)
+            self._reliabilities[trajectory] = way.reliability
+        return self._reliabilities[trajectory]
 
     def _collect(self) -> None:
         """Forgets trajectories that lead to no cell any more."""
-        tails = {who: tail for who, (tail, _) in self._tails.items()}
-        challengers = self.reliability.trajectories()
-        renamed = self.archive.collect([*tails.values(), *challengers])
-        self._tails = {who: (renamed[tail], self._tails[who][1]) for who, tail in tails.items()}
-        self.reliability.rename(renamed)
+        renamed = self.archive.collect(tail.trajectory for tail in self._tails.values())
+        for tail in self._tails.values():
+            tail.trajectory = renamed[tail.trajectory]
 
     def _refresh(self) -> None:
         weights = StepsSelector().weights(self.archive)
@@ -181,6 +206,7 @@ class ArchiveAtlas:
             weights[end] = 0.0
         self._cumulative = np.cumsum(weights)
         self._paths: dict[Trajectory, Path] = {}
+        self._reliabilities: dict[Trajectory, float] = {}
 
     def _row(self, cell: bytes) -> int:
         row = self.archive.row_of(cell)
@@ -189,11 +215,14 @@ class ArchiveAtlas:
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Everything, as arrays."""
-        tails = [(*who, *tail, length) for who, (tail, length) in sorted(self._tails.items())]
+        tails = [
+            (*who, *tail.trajectory, tail.length, tail.row, tail.reliability)
+            for who, tail in sorted(self._tails.items())
+        ]
         return {
             **{f"archive.{name}": array for name, array in self.archive.save().items()},
             "atlas.found_by": np.array(self.found_by, np.uint8),
-            "atlas.tails": np.array(tails, np.int64).reshape(-1, 5),
+            "atlas.tails": np.array(tails, np.float64).reshape(-1, 7),
             **self.reliability.save(),
         }
 
@@ -202,8 +231,8 @@ class ArchiveAtlas:
         self.archive.restore({name[8:]: array for name, array in saved.items() if name.startswith("archive.")})
         self.found_by = saved["atlas.found_by"].tolist()
         self._tails = {
-            (rank, actor): (Trajectory(chunk, offset), length)
-            for rank, actor, chunk, offset, length in saved["atlas.tails"].tolist()
+            (int(rank), int(actor)): _Tail(Trajectory(int(chunk), int(offset)), int(length), int(row), reliability)
+            for rank, actor, chunk, offset, length, row, reliability in saved["atlas.tails"].tolist()
         }
         self.reliability.restore(saved)
         self._refresh()

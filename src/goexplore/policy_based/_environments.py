@@ -17,6 +17,7 @@ from goexplore.policy_based._actor import RETURNING, Actor, Directive
 from goexplore.policy_based._atlas import ArchiveAtlas
 from goexplore.policy_based._config import PolicyConfig
 from goexplore.policy_based._imitation import Lesson, Sights, draw_lesson
+from goexplore.policy_based._reliability import Leg
 from goexplore.policy_based._stretch import END, Return, Stretch
 
 
@@ -102,8 +103,7 @@ class GoalPlayer:
             self._note_return(arrived=True)
 
     def _note_return(self, *, arrived: bool) -> None:
-        actor = self.actor
-        self.stretches[-1].returns.append(Return(actor.chosen, actor.path.on_trial, arrived))  # type: ignore[arg-type]
+        self.stretches[-1].returns.append(Return(self.actor.chosen, arrived))  # type: ignore[arg-type]
 
     def step(self, action: Any) -> tuple[float, bool, bool, bool]:
         """Takes a step; returns its reward, whether it was an end, whether it was a cut, and whether it trains."""
@@ -123,9 +123,11 @@ class GoalPlayer:
         stretch.rewards.append(learnt)
         stretch.actions.append(action)
         stretch.doing.append(doing)
-        self.directive = directive = self.actor.observe(cell, over=over)
+        too_long = self._steps >= config.episode_steps
+        self.directive = directive = self.actor.observe(cell, over=over or too_long)
+        stretch.legs += [Leg(*leg) for leg in self.actor.legs]  # type: ignore[arg-type]
         self._note_arrival()
-        gives_up = not over and (directive.gives_up or self._steps >= config.episode_steps)
+        gives_up = not over and (directive.gives_up or too_long)
         if over or gives_up:
             if self.actor.doing == RETURNING:
                 self._note_return(arrived=False)

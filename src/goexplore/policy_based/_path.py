@@ -14,11 +14,9 @@ class Path:
 
     Args:
         cells: the cell after each step.
-        on_trial: whether the trajectory is being compared with the one that the archive holds.
     """
 
-    def __init__(self, cells: Iterable[Cell], *, on_trial: bool = False) -> None:
-        self.on_trial = on_trial
+    def __init__(self, cells: Iterable[Cell]) -> None:
         self.cells: list[Cell] = []
         self.stays: list[int] = []
         """Steps of each stay."""
@@ -34,13 +32,13 @@ class Path:
 
     def save(self, encode: Callable[[Any], Any]) -> list[Any]:
         """As plain values; `encode` makes one of a cell."""
-        return [[encode(cell) for cell in self.cells], self.stays, self.on_trial]
+        return [[encode(cell) for cell in self.cells], self.stays]
 
     @classmethod
     def restored(cls, saved: list[Any], decode: Callable[[Any], Any]) -> Path:
         """From what `save` returned."""
-        cells, stays, on_trial = saved
-        made = cls([], on_trial=on_trial)
+        cells, stays = saved
+        made = cls([])
         made.cells, made.stays = [decode(cell) for cell in cells], list(stays)
         return made
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from goexplore.cells import GoalCells
 from goexplore.errors import InputError
 from goexplore.learn import ActorCritic
 from goexplore.play import Play, draw_no_ops, make_play
@@ -26,7 +27,7 @@ from goexplore.runs import RunFolder, read_newest_checkpoint
 
 SIDE_BY_SIDE = 16
 """Games that are played together."""
-KINDS = ("best", "uniform")
+BEST, UNIFORM = "best", "uniform"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,10 @@ class ReturnsEvaluation:
 
     run: str
     to: str
-    """best: the cell with the highest score. uniform: cells drawn evenly from the archive."""
-    cell: dict[str, Any]
-    """What the best cell is."""
-    archive_score: float
+    """best: the cell with the highest score. uniform: cells drawn evenly from the archive. Else what was asked for."""
+    cell: dict[str, Any] | None
+    """What the cell is, if it is one."""
+    archive_score: float | None
     """What the archive says of it: found once, and not a policy's score."""
     episodes: int
     arrived: float
@@ -62,8 +63,8 @@ class _Chosen:
     def choose(self, rng: np.random.Generator) -> bytes:
         return self._cells.pop(0) if len(self._cells) > 1 else self._cells[0]
 
-    def path_to(self, cell: Any, rng: np.random.Generator) -> Path:
-        return self._atlas.settled_path_to(cell)
+    def path_to(self, cell: Any) -> Path:
+        return self._atlas.path_to(cell)
 
     def knows(self, cell: Any) -> bool:
         return self._atlas.knows(cell)
@@ -93,7 +94,8 @@ def evaluate_returns(
     Args:
         path: the run folder.
         episodes: how many.
-        to: "best": to the cell with the highest score. "uniform": to cells drawn evenly from the archive.
+        to: "best": to the cell with the highest score. "uniform": to cells drawn evenly from the archive. Or a cell by
+            its attributes, as in "x=3,y=0"; of several, the one reached in the fewest steps.
         seed: of the episodes.
         trust: import the environment and cells that the run names (`package.module:name`).
         on_episode: told the episodes that are over and their mean score.
@@ -102,8 +104,9 @@ def evaluate_returns(
         InputError: the folder is not such a run, or holds no checkpoint.
     """
     began = time.monotonic()
-    if to not in KINDS or episodes < 1:
-        raise InputError(f"to {to!r}, episodes {episodes}: expected one of {', '.join(KINDS)}, and at least 1")
+    torch.set_num_threads(1)  # small batches: more threads only wait for each other
+    if episodes < 1:
+        raise InputError(f"episodes {episodes}: expected at least 1")
     folder = RunFolder.open(FilePath(path))
     run = PolicyRun.open(folder, steps=None, trust=trust)
     run.require_trust(folder.path, by="testing", trust=trust)
@@ -118,20 +121,20 @@ def evaluate_returns(
     network = ActorCritic(run.config.network, goals.spaces)
     network.load_state_dict({name: torch.from_numpy(saved[f"network.{name}"]) for name in network.state_dict()})
     rng = np.random.default_rng(choices)
-    best = _best_cell(atlas)
-    rows = [best] if to == "best" else rng.integers(len(atlas), size=episodes).tolist()
+    one = None if to == UNIFORM else _best_cell(atlas) if to == BEST else _named_cell(atlas, cells, to)
+    rows = rng.integers(len(atlas), size=episodes).tolist() if one is None else [one]
     players = [
         _Player(run, play, _Chosen(atlas, [atlas.archive.keys[row] for row in rows[index::count] or rows]), goals, each)
         for index, (play, each) in enumerate(zip(plays, rng.spawn(count), strict=True))
     ]
     outcomes = _played(players, network, episodes, torch.Generator().manual_seed(seed), on_episode)
     arrived = [each.score for each in outcomes if each.arrived]
-    key = atlas.archive.keys[best]
+    key = None if one is None else atlas.archive.keys[one]
     return ReturnsEvaluation(
         run=str(path),
         to=to,
-        cell={"over": True} if key == END else cells.describe(key),
-        archive_score=float(atlas.archive.table["score"][best]),
+        cell=None if key is None else {"over": True} if key == END else cells.describe(key),
+        archive_score=None if one is None else float(atlas.archive.table["score"][one]),
         episodes=len(outcomes),
         arrived=round(len(arrived) / len(outcomes), 4),
         score_at_arrival=round(float(np.mean(arrived)), 4) if arrived else None,
@@ -213,6 +216,26 @@ def _best_cell(atlas: ArchiveAtlas) -> int:
     scores, lengths = atlas.archive.table["score"], atlas.archive.table["length"]
     found = np.flatnonzero(scores == scores.max())
     return int(found[np.argmin(lengths[found])])
+
+
+def _named_cell(atlas: ArchiveAtlas, cells: GoalCells, name: str) -> int:
+    """The row of the cell with these attributes.
+
+    Raises:
+        InputError: the name makes no sense, or there is no such cell in the archive.
+    """
+    try:
+        wanted = {part.split("=")[0]: int(part.split("=")[1]) for part in name.split(",")}
+    except (IndexError, ValueError):
+        wanted = {}
+    if not wanted or not wanted.keys() <= cells.attributes.keys():
+        told = ", ".join(f"{each}=..." for each in cells.attributes)
+        raise InputError(f"returns to {name!r}: expected best, uniform, or some of {told}")
+    keys, lengths = atlas.archive.keys, atlas.archive.table["length"]
+    found = [row for row, key in enumerate(keys) if key != END and wanted.items() <= cells.describe(key).items()]
+    if not found:
+        raise InputError(f"the archive holds no cell with {name}")
+    return min(found, key=lambda row: int(lengths[row]))
 
 
 def _values(saved: dict[str, Any]) -> dict[str, Any]:

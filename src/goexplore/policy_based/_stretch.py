@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.learn import Spaces
+from goexplore.policy_based._reliability import Leg
 
 END = b"end"
 """The cell of all states in which a game is over."""
@@ -18,8 +19,6 @@ class Return(NamedTuple):
     """An attempt to return to a cell that is over."""
 
     cell: bytes
-    on_trial: bool
-    """Whether the path was one on trial."""
     arrived: bool
 
 
@@ -45,6 +44,8 @@ class Stretch:
     """What the actor was doing in each step."""
     returns: list[Return] = field(default_factory=list)
     """Attempts to return that ended in it."""
+    legs: list[Leg] = field(default_factory=list)
+    """Parts of them."""
 
 
 class StepCodec:
