@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from goexplore.report._css import CSS
+from goexplore.report._policy_based import PolicyBasedRun
 from goexplore.report._results import Result, in_millions, score
 from goexplore.report._style import Drawn, data_uri
 from goexplore.report._trainings import TrainingRun
@@ -54,6 +55,8 @@ class Page:
     rooms: list[tuple[str, Drawn]] = field(default_factory=list)
     runs: list[RunCard] = field(default_factory=list)
     trainings: list[TrainingRun] = field(default_factory=list)
+    returning: list[PolicyBasedRun] = field(default_factory=list)
+    returning_curves: list[tuple[str, Drawn]] = field(default_factory=list)
     training_curves: list[tuple[str, Drawn]] = field(default_factory=list)
 
 
@@ -72,6 +75,7 @@ def write_page(page: Page, folder: Path) -> str:
         ("discoveries", "Exploration and controls", _discoveries(page)),
         ("human", "Human-normalised scores", _bars(page)),
         ("rooms", "Rooms", _rooms(page)),
+        ("returning", "Returning with a policy", _returning(page)),
         ("policies", "Policies", _policies(page)),
         ("runs", "Runs", _runs(page, folder)),
     ]
@@ -247,6 +251,40 @@ def _policies(page: Page) -> str:
         '<th scope="col">in training</th><th scope="col">until the first life lost</th><th scope="col">tested</th>'
         f'<th scope="col">episodes</th></tr></thead><tbody>{rows}</tbody></table></div>{cards}'
         '<p class="said">Dotted: until the first life is lost.</p>'
+    )
+
+
+def _returning(page: Page) -> str:
+    if not page.returning:
+        return ""
+    rows = "".join(_returning_row(run) for run in page.returning)
+    cards = "".join(
+        f'<div class="card">{_figure(drawn, said, said, kind="pan")}</div>' for said, drawn in page.returning_curves
+    )
+    return (
+        '<p class="said">Policy-based Go-Explore. The best score in the archive was reached once, under noise; returns'
+        " say how often the policy gets to a cell again: in training to the cells that were chosen, which are the"
+        " hardest, and in tests to the one with the best score or to cells drawn evenly, in new episodes.</p>"
+        '<div class="card scroll"><table><thead><tr><th scope="col" style="text-align:left">run</th>'
+        '<th scope="col">agent steps (millions)</th><th scope="col">core-hours</th><th scope="col">cells</th>'
+        '<th scope="col">best in archive</th><th scope="col">returns in training</th>'
+        f'<th scope="col">returns tested</th></tr></thead><tbody>{rows}</tbody></table></div>{cards}'
+    )
+
+
+def _returning_row(run: PolicyBasedRun) -> str:
+    tested = "".join(
+        f"{test.arrived:.0%}<small>to {escape(test.to)}, {test.episodes} episodes, mean score"
+        f" {score(test.score)}</small>"
+        for test in run.tests
+    )
+    returned = run.numbers["returned"][-1]
+    return (
+        f'<tr><th scope="row">{escape(run.path.name)}<small>{escape(run.env_id)} · {escape(run.cells)} · seed'
+        f" {run.seed}</small></th><td>{in_millions(int(run.steps[-1]))}</td>"
+        f"<td>{_hours(float(run.hours[-1]) * run.ranks)}</td><td>{int(run.numbers['cells'][-1]):,}</td>"
+        f"<td>{score(float(run.numbers['best_score'][-1]))}</td>"
+        f"<td>{'–' if math.isnan(returned) else f'{returned:.0%}'}</td><td>{tested or '–'}</td></tr>"
     )
 
 

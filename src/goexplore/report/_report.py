@@ -15,6 +15,7 @@ from goexplore.report._discoveries import draw_discoveries, finders_of
 from goexplore.report._groups import Group, group_runs, settings_of
 from goexplore.report._page import Page, RunCard, write_page
 from goexplore.report._pictures import Cells
+from goexplore.report._policy_based import PolicyBasedRun, draw_policy_based, is_policy_based, read_policy_based
 from goexplore.report._results import COLUMNS, Result, bars_of, draw_bars, in_millions, result_of, score
 from goexplore.report._rooms import CellSize, draw_rooms
 from goexplore.report._runs import Run, Warn, find_runs, read_runs
@@ -75,8 +76,9 @@ def write_report(
         pass
     paths = find_runs([Path(run) for run in runs])
     trainings = read_trainings([path for path in paths if is_training(path)], warn=note)
-    found = read_runs([path for path in paths if not is_training(path)], warn=note)
-    if not found and not trainings:
+    returning = read_policy_based([path for path in paths if is_policy_based(path)], warn=note)
+    found = read_runs([path for path in paths if not is_training(path) and not is_policy_based(path)], warn=note)
+    if not found and not trainings and not returning:
         raise InputError(f"none of {len(paths)} run folders can be reported on; the warnings say why")
     games = group_runs(found, warn=note)
     groups = [group for members in games.values() for group in members]
@@ -84,8 +86,11 @@ def write_report(
     with _writing(folder):
         figures = Figures(folder)
         results = [result_of(group) for group in groups]
-        page = Page(title or _title(groups, trainings), _lead(groups, trainings), warnings, results)
-        page.trainings = trainings
+        page = Page(
+            title or _title(groups, [*trainings, *returning]), _lead(groups, trainings, returning), warnings, results
+        )
+        page.trainings, page.returning = trainings, returning
+        page.returning_curves = _returning_curves(figures, returning)
         page.training_curves = _training_curves(figures, trainings)
         if results:
             write_table(figures.folder / "results.csv", COLUMNS, [result.as_row() for result in results])
@@ -98,10 +103,11 @@ def write_report(
         _pictures(figures, groups, page, trust=trust, warn=note)
         html = write_page(page, folder)
         write_atomically(folder / "index.html", lambda file: file.writelines([html.encode()]))
-    count, environments = sum(len(group.runs) for group in groups), {run.env_id for run in trainings}
+    count = sum(len(group.runs) for group in groups)
+    environments = {run.env_id for run in trainings} | {run.env_id for run in returning}
     return ReportResult(
         page=folder / "index.html",
-        runs=count + len(trainings),
+        runs=count + len(trainings) + len(returning),
         games=len(games) + len(environments - {group.runs[0].env_id for group in groups}),
         figures=figures.written,
         warnings=warnings,
@@ -142,6 +148,17 @@ def _discoveries(
             draw_discoveries(figures, finders, f"discoveries-{_slug(place)}"),
         )
         for place, finders in finders_of(groups, trainings).items()
+    ]
+
+
+def _returning_curves(figures: Figures, runs: Sequence[PolicyBasedRun]) -> list[tuple[str, Drawn]]:
+    names: set[str] = set()
+    return [
+        (
+            f"{run.env_id}, {run.path.name}: cells by how they were found, returns, and the archive's best score",
+            draw_policy_based(figures, run, _unique(f"returning-{_slug(run.env_id)}-{_slug(run.path.name)}", names)),
+        )
+        for run in runs
     ]
 
 
@@ -260,13 +277,13 @@ def _card(run: Run, sheet: Drawn | None, reason: str, warn: Warn) -> RunCard:
     return RunCard(run.name, summary, facts, run.resume_command(), run.video(), sheet, reason)
 
 
-def _title(groups: Sequence[Group], trainings: Sequence[TrainingRun]) -> str:
+def _title(groups: Sequence[Group], trainings: Sequence[TrainingRun | PolicyBasedRun]) -> str:
     titles = list(dict.fromkeys([group.title for group in groups] or [run.env_id for run in trainings]))
     what = "Exploration of " if groups else "Training on "
     return what + (", ".join(titles) if len(titles) <= 3 else f"{len(titles)} games")
 
 
-def _lead(groups: Sequence[Group], trainings: Sequence[TrainingRun]) -> str:
+def _lead(groups: Sequence[Group], trainings: Sequence[TrainingRun], returning: Sequence[PolicyBasedRun]) -> str:
     runs = [run for group in groups for run in group.runs]
     frames, hours = sum(run.frames for run in runs), sum(run.core_hours for run in runs)
     games = len({group.game for group in groups})
@@ -280,12 +297,13 @@ def _lead(groups: Sequence[Group], trainings: Sequence[TrainingRun]) -> str:
             f"{many(len(runs), 'run')} of {many(games, 'environment')} in {many(len(groups), 'setting')}:"
             f" {in_millions(frames)} million frames, {hours:.2g} core-hours."
         )
-    if trainings:
-        steps = sum(int(run.steps[-1]) for run in trainings)
-        trained = sum(float(run.hours[-1]) * run.ranks for run in trainings)
-        said.append(
-            f"{many(len(trainings), 'training')}: {in_millions(steps)} million agent steps, {trained:.2g} core-hours."
-        )
+    for which, word in ((trainings, "training"), (returning, "policy-based run")):
+        if which:
+            steps = sum(int(run.steps[-1]) for run in which)
+            trained = sum(float(run.hours[-1]) * run.ranks for run in which)
+            said.append(
+                f"{many(len(which), word)}: {in_millions(steps)} million agent steps, {trained:.2g} core-hours."
+            )
     return " ".join(said)
 
 

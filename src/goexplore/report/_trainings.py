@@ -99,21 +99,10 @@ def read_training(path: Path) -> TrainingRun:
     Raises:
         InputError: it has no metrics yet.
     """
-    config = read_json(path / "config.json")
-    lines: dict[int, dict[str, Any]] = {}
-    metrics = path / "metrics.jsonl"
-    for line in metrics.read_text().splitlines() if metrics.exists() else []:
-        try:
-            values = json.loads(line)
-        except ValueError:
-            continue  # half written
-        lines[int(values["iteration"])] = values  # a later line of an iteration holds
-    if not lines:
-        raise InputError("it has no metrics yet")
-    kept = [lines[iteration] for iteration in sorted(lines)]
+    config, kept = read_json(path / "config.json"), metric_lines(path)
 
     def column(name: str) -> NDArray[np.float64]:
-        return np.array([math.nan if line.get(name) is None else line[name] for line in kept], np.float64)
+        return numbers_of(kept, name)
 
     env = _env(path, config)
     return TrainingRun(
@@ -133,6 +122,30 @@ def read_training(path: Path) -> TrainingRun:
         episodes_with=counted(kept, "episodes_with_"),
         tests=_tests(path),
     )
+
+
+def metric_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines of a training's metrics.jsonl, in order.
+
+    Raises:
+        InputError: there are none yet.
+    """
+    lines: dict[int, dict[str, Any]] = {}
+    metrics = path / "metrics.jsonl"
+    for line in metrics.read_text().splitlines() if metrics.exists() else []:
+        try:
+            values = json.loads(line)
+        except ValueError:
+            continue  # half written
+        lines[int(values["iteration"])] = values  # a later line of an iteration holds
+    if not lines:
+        raise InputError("it has no metrics yet")
+    return [lines[iteration] for iteration in sorted(lines)]
+
+
+def numbers_of(lines: Sequence[dict[str, Any]], name: str) -> NDArray[np.float64]:
+    """A column of them; not a number where there was nothing to tell."""
+    return np.array([math.nan if line.get(name) is None else line[name] for line in lines], np.float64)
 
 
 def _env(path: Path, config: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,61 @@
+"""The section on policy-based Go-Explore."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+from goexplore.report import write_report
+
+
+def returning_run(path, *, iterations: int = 3):
+    path.mkdir(parents=True)
+    config = {
+        "format": "goexplore-policy",
+        "env": {"id": "goexplore/Highway-v0", "kwargs": {}},
+        "cells": "my:Places",
+        "seed": 4,
+        "ranks": 2,
+    }
+    (path / "config.json").write_text(json.dumps(config))
+    lines = [
+        {
+            "iteration": number,
+            "steps": 1000 * number,
+            "frames": 1000 * number,
+            "seconds": 60 * number,
+            "cells": 10 * number,
+            "best_score": float(number),
+            "found_returning": number,
+            "found_random": 2 * number,
+            "found_policy": 7 * number - 1,
+            "returned": 0.25 * number,
+        }
+        for number in range(1, iterations + 1)
+    ]
+    (path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (path / "evaluations").mkdir()
+    test = {"to": "x=1,y=0", "episodes": 100, "arrived": 0.9, "score": 0.0}
+    (path / "evaluations" / "returns-x-1-y-0.json").write_text(json.dumps(test))
+    return path
+
+
+def test_cells_returns_and_tests_are_shown(tmp_path):
+    result = write_report([returning_run(tmp_path / "run")], out=tmp_path / "report")
+    assert result.runs == 1
+    assert result.figures == ["returning-goexplore-highway-v0-run"]
+    page = result.page.read_text()
+    assert "Returning with a policy" in page
+    assert "90%<small>to x=1,y=0, 100 episodes" in page
+    assert "75%" in page
+    with (tmp_path / "report" / "figures" / f"{result.figures[0]}.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["found_policy"] for row in rows] == ["6", "13", "20"]
+    assert rows[0]["return_rate_best"] == "", "nothing was known"
+
+
+def test_a_run_without_metrics_is_named_and_left_out(tmp_path):
+    empty = returning_run(tmp_path / "empty", iterations=0)
+    result = write_report([empty, returning_run(tmp_path / "run")], out=tmp_path / "report")
+    assert result.runs == 1
+    assert any("empty" in warning and "no metrics yet" in warning for warning in result.warnings)
