@@ -1,0 +1,43 @@
+"""Trainings in a report: policy scores, apart from search scores."""
+
+from __future__ import annotations
+
+import json
+
+from goexplore.report import write_report
+
+
+def test_trainings_have_their_own_section_and_never_share_a_table_with_searches(tmp_path):
+    run = tmp_path / "policy"
+    (run / "policies").mkdir(parents=True)
+    (run / "evaluations").mkdir()
+    (run / "config.json").write_text(
+        json.dumps({"format": "goexplore-robustification", "format_version": 1, "seed": 3, "ranks": 2})
+    )
+    (run / "policies" / "iteration-000002.json").write_text(json.dumps({"env": {"id": "ALE/Freeway-v5"}}))
+    lines = [
+        {"iteration": 1, "steps": 1_000, "frames": 4_000, "seconds": 3600.0, "score": None, "way_to_start": 0.25},
+        {"iteration": 2, "steps": 2_000, "frames": 8_000, "seconds": 7200.0, "score": 12.0, "way_to_start": 0.5},
+    ]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"iterat')
+    tested = {
+        "policy": "iteration-000002.safetensors",
+        "episodes": 100,
+        "temperature": 1.0,
+        "mean": 21.5,
+        "interval": [20.0, 23.0],
+        "median": 22.0,
+        "first_life_mean": 21.5,
+        "reached": {"20": 0.98},
+        "reached_in_first_life": {"20": 0.75},
+    }
+    (run / "evaluations" / "some.json").write_text(json.dumps(tested))
+    result = write_report([run], out=tmp_path / "report")
+    page = result.page.read_text()
+    assert (result.runs, result.games, result.figures) == (1, 1, ["training-ale-freeway-v5"])
+    assert "Policies" in page
+    assert "21.5" in page
+    assert "20 or more: 98.0%, 75.0% in the first life" in page
+    assert "Search scores: the best found" not in page
+    rows = (tmp_path / "report" / "figures" / "training-ale-freeway-v5.csv").read_text().splitlines()
+    assert rows[1] == "policy,1000,1,,,0.25"
