@@ -190,13 +190,13 @@ def test_legs_of_a_return_are_told_as_they_end():
     for cell in "ABDXXXX":
         made.observe(cell)
         told += made.legs
-    assert told == [("A", "A", True), ("A", "B", True), ("B", "C", True), ("D", "E", False)]
+    assert told == [("A", "A", True), ("A", "B", True), ("B", "D", True), ("D", "E", False)]
     made.begin("A")
     made.observe("A")
     made.observe("X", over=True)
     assert made.legs == [("A", "B", False)]
     walk(made, "AE")
-    assert made.legs == [("A", "A", True)], "several at once are one"
+    assert made.legs == [("A", "E", True)], "several at once are one, to where one is"
     made.observe("Q", over=True)
     assert made.legs == [], "exploration has none"
 

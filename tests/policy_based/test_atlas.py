@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from goexplore.errors import InputError
 from goexplore.learn import Spaces
 from goexplore.policy_based import (
     END,
@@ -39,6 +40,7 @@ def stretch(places: list[int], *, episode=0, begins=True, over=True, score=0.0, 
     return Stretch(
         actor,
         episode,
+        key(0),
         begins,
         over,
         keys=[END if at < 0 else key(at) for at in places],
@@ -102,7 +104,7 @@ def test_collecting_garbage_changes_no_path():
     made.learn([[stretch([1, 2, 3, 4], episode=0)], [stretch([5], episode=1, over=False)]], iteration=1)
     for episode in range(2, 400):
         made.learn([[stretch([1] * 200, episode=episode)]], iteration=episode)
-    assert len(made.archive.forest.stored()) < 399 * 200, "some of it was collected"
+    assert made.archive.forest.stored_actions < 399 * 200, "some of it was collected"
     made.learn([[], [stretch([6], begins=False, episode=1)]], iteration=400)
     assert made.path_to(key(4)).cells == [key(1), key(2), key(3), key(4)]
     assert made.path_to(key(6)).cells == [key(5), key(6)]
@@ -143,12 +145,21 @@ def test_following_a_path_with_a_cycle():
     assert rewards.tolist() == [1, 0, 0, 3]
 
 
+def test_a_lesson_ends_where_an_actor_would_have_arrived():
+    assert followed(list("ABA"), ActorRules())[1].tolist() == [3]
+    far = list("ABCDEFGHIJKLMNOPA")
+    assert len(followed(far, ActorRules())[0]) == 17
+    assert len(followed(far, ActorRules(arrival="cell"))[0]) == 1
+
+
 def test_sights_are_forgotten_when_they_are_too_many_or_of_no_use():
     rng = np.random.default_rng(0)
     sights = Sights(3000)
     for episode in range(10):
         sights.add(episode, rng.integers(0, 256, (1000,), dtype=np.uint8), begins=True)
+    sights.keep_only(range(1, 10))
     assert sights.bytes <= 3000
+    assert sights.local(np.array([-1, 0, 9])).tolist() == [False, False, True]
     assert 9 in sights
     assert 0 not in sights
     sights.add(0, np.zeros(5, np.uint8), begins=False)
@@ -157,7 +168,8 @@ def test_sights_are_forgotten_when_they_are_too_many_or_of_no_use():
     assert 8 not in sights
     copy = Sights(3000)
     copy.restore(sights.save())
-    np.testing.assert_array_equal(copy.get(9, (), "uint8"), sights.get(9, (), "uint8"))
+    np.testing.assert_array_equal(copy.get(9, 1000, (), "uint8"), sights.get(9, 1000, (), "uint8"))
+    assert len(copy.get(9, 10, (), "uint8")) == 10
     assert copy.bytes == sights.bytes
 
 
@@ -170,6 +182,41 @@ def tried(made: ArchiveAtlas, legs: list[tuple[int, int]], met: bool, times: int
 
 def counting() -> ArchiveAtlas:
     return ArchiveAtlas(key(0), CELLS, SPACES, reliability=ReliabilityRules(counts=True))
+
+
+def test_episodes_may_begin_in_different_cells():
+    made = atlas()
+    other = stretch([6, 7], episode=1)
+    other.start, other.legs = key(5), [Leg(key(5), key(6), True)]
+    made.learn([[stretch([1])], [other]], iteration=1)
+    assert made.archive.table["length"][made.archive.row_of(key(5))] == 0
+    assert made.path_to(key(5)).cells == [key(5)]
+    assert len(made.found_by) == len(made)
+
+
+def test_a_way_does_not_become_a_longer_one_through_itself():
+    """An episode goes on after its beginning has turned out to be unreliable."""
+    made = counting()
+    made.learn([[stretch([1, 2, 3, 5], over=False)]], iteration=1)
+    tried(made, [(1, 2), (2, 3)], False)
+    made.learn([[stretch([6, 3], begins=False)]], iteration=2)
+    assert way(made) == [1, 2, 3]
+
+
+def test_attributes_must_stay_what_they_were(monkeypatch):
+    saved = atlas().save()
+    monkeypatch.setattr(Places, "attributes", {"at": 13})
+    with pytest.raises(InputError, match=r"have the attributes {'at': 13}; this run began with {'at': 12}"):
+        atlas().restore(saved)
+
+
+def test_neighbours_that_do_not_exist_are_one_sentence(monkeypatch):
+    monkeypatch.setattr(Places, "neighbours", lambda self, values: [(99,)])
+    with pytest.raises(InputError, match=r"neighbours of {'at': 0}: .* at = 99; expected"):
+        atlas().neighbours(key(0))
+    monkeypatch.setattr(Places, "neighbours", lambda self, values: 1 / 0)
+    with pytest.raises(InputError, match="raised ZeroDivisionError"):
+        atlas().neighbours(key(0))
 
 
 LONG, SHORT = [1, 2, 2, 3], [4, 3]

@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 
 from goexplore.envs import EnvSpec  # noqa: E402
 from goexplore.errors import InputError  # noqa: E402
+from goexplore.evaluation import evaluate  # noqa: E402
 from goexplore.learn import Ranks  # noqa: E402
 from goexplore.play import PlainView  # noqa: E402
 from goexplore.policy_based import (  # noqa: E402
@@ -20,10 +21,11 @@ from goexplore.policy_based import (  # noqa: E402
     PolicyTraining,
     evaluate_returns,
     explore_with_policy,
+    goal_cells,
     policy_preset,
     resume_with_policy,
 )
-from tests.policy_based.corridor import LENGTH  # noqa: E402
+from tests.policy_based.corridor import LENGTH, Places  # noqa: E402
 
 CORRIDOR, PLACES = "tests.policy_based.corridor:Corridor", "tests.policy_based.corridor:Places"
 
@@ -32,13 +34,9 @@ def small(**changes):
     preset = policy_preset("laptop", CORRIDOR)
     return replace(
         preset,
-        view=PlainView(sticky=0.25),
         network=replace(preset.network, hidden=(32,)),
         ppo=replace(preset.ppo, steps=32),
-        actors=4,
-        imitators=1,
-        episode_steps=60,
-        **changes,
+        **{"actors": 4, "imitators": 1, "episode_steps": 60, "view": PlainView(sticky=0.25)} | changes,
     )
 
 
@@ -93,11 +91,35 @@ def test_a_run_of_two_ranks_can_be_stopped_and_gone_on_with(tmp_path):
         assert tested.episodes == 20
         assert tested.archive_score == score
         assert 0 <= tested.arrived <= 1
+    with pytest.raises(InputError, match="has to be told where to go"):
+        evaluate(tmp_path / "run", episodes=1, trust=True)
     for wrong in ("at", "beside=1", "at=many"):
         with pytest.raises(InputError, match="expected best, uniform, or some of at="):
             evaluate_returns(tmp_path / "run", to=wrong, trust=True)
     with pytest.raises(InputError, match="no cell with at=77"):
         evaluate_returns(tmp_path / "run", to="at=77", trust=True)
+
+
+class TooMany(Places):
+    attributes = {f"a{number}": 2 for number in range(17)}  # noqa: RUF012
+
+
+def test_more_attributes_than_a_key_holds_are_one_sentence():
+    with pytest.raises(InputError, match="expected 1 to 16, each with 1 to 65536 values"):
+        goal_cells(TooMany())
+
+
+def test_a_time_limit_is_a_cut_in_the_cell_where_it_comes():
+    """Neither an end of the game nor its cell; and neither is giving up."""
+    for limit in ({"view": PlainView(max_steps=7)}, {"episode_steps": 7}):
+        environments = training(rules=replace(small().rules, policy_exploration=1.0), **limit)._environments
+        for steps in range(1, 71):
+            environments.begin(0, np.zeros(5, np.int64))  # back into the wall, all the time
+            brought = environments.finish(0)
+            assert brought.cuts[:4].all() == (steps % 7 == 0)
+            np.testing.assert_array_equal(environments.first[:4], brought.cuts[:4])
+        keys = {key for player in environments.players for each in player.stretches for key in each.keys}
+        assert keys == {goal_cells(PLACES).key_of((0,))}
 
 
 def test_cells_that_a_policy_cannot_be_told_are_refused(tmp_path):

@@ -11,7 +11,7 @@ from goexplore.report import write_report
 def returning_run(path, *, iterations: int = 3):
     path.mkdir(parents=True)
     config = {
-        "format": "goexplore-policy",
+        "format": "goexplore-policy-based",
         "env": {"id": "goexplore/Highway-v0", "kwargs": {}},
         "cells": "my:Places",
         "seed": 4,

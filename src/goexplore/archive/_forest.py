@@ -49,9 +49,12 @@ class Forest:
         """Actions held by all chunks together."""
         return len(self._actions)
 
-    def stored(self) -> NDArray[Any]:
-        """All actions that are kept, whatever they belong to."""
-        return self._actions["action"]
+    def last(self, chunks: NDArray[Any], offsets: NDArray[Any], *, column: int, absent: int) -> NDArray[np.int64]:
+        """One number of the last action of many trajectories; `absent` for empty ones."""
+        there = (chunks >= 0) & (offsets > 0)
+        found = np.full(len(chunks), absent, np.int64)
+        found[there] = self._actions["action"][self._chunks["first"][chunks[there]] + offsets[there] - 1, column]
+        return found
 
     def add(self, parent: Trajectory, actions: NDArray[Any]) -> int:
         """Adds a chunk that continues a trajectory; returns its number."""

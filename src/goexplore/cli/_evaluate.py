@@ -14,9 +14,14 @@ from rich.console import Console
 from goexplore.cli._commands import Json, warn
 from goexplore.cli._output import emit
 from goexplore.cli._search_options import parse_settings
+from goexplore.errors import InputError
 
 if TYPE_CHECKING:
     from goexplore.play import View
+
+
+OPTIONS_OF_RETURNS = ("policy", "episodes", "returns_to", "seed", "trust", "json")
+"""Those that make sense for runs of policy-based Go-Explore."""
 
 
 @dataclass
@@ -71,6 +76,8 @@ class Evaluate:
 
         if _returns(self.policy):
             return self._test_returns()
+        if self.returns_to != "best":
+            raise InputError("--returns-to is for runs of policy-based Go-Explore")
         with Console(stderr=True).status("playing ...") as status:
 
             def tell(done: int, mean: float) -> None:
@@ -105,6 +112,10 @@ class Evaluate:
         from goexplore.policy_based import evaluate_returns
         from goexplore.runs import write_json
 
+        for field in dataclasses.fields(self):
+            if field.name not in OPTIONS_OF_RETURNS and getattr(self, field.name) != field.default:
+                option = field.name.replace("_", "-")
+                raise InputError(f"--{option} is not for runs of policy-based Go-Explore, whose returns are tested")
         with Console(stderr=True).status("returning ...") as status:
 
             def tell(done: int, mean: float) -> None:
@@ -144,4 +155,4 @@ def _returns(path: Path) -> bool:
     from goexplore.runs import read_json
 
     config = path / "config.json"
-    return config.exists() and read_json(config).get("format") == "goexplore-policy"
+    return config.exists() and read_json(config).get("format") == "goexplore-policy-based"

@@ -32,7 +32,8 @@ class Highway(gym.Env[NDArray[np.float32], np.int64]):
     """A robot that wants to the other side. Nothing it sees tells when a car comes.
 
     There is no reward: what counts is whether a policy can return to the goal. A car ends the episode. The observation
-    is where the robot is: a place for each column and each row, of which one is 1.
+    is where the robot is: a place for each column and each row, of which one is 1. Cars depend on the reset's seed:
+    give every episode another one (`view.new_seeds` for policies).
 
     Args:
         traffic: probability that a place on a lane is run over in a step.

@@ -66,6 +66,7 @@ def evaluate(
         raise InputError(f"temperature {temperature}: expected at least 0")
     policy = find_policy(policy)  # once: a run that is still training writes newer ones
     loaded = Policy.load(policy, trust=trust)
+    loaded.require_no_goals()
     frames_per_step = loaded.make_play().frames_per_step
     conditions = Conditions(str(policy), seed, temperature, trust, until_score, max_steps)
     started = time.monotonic()

@@ -87,6 +87,11 @@ class AtariPlay:
         """Lives left."""
         return self._emulator.lives
 
+    @property
+    def cut_short(self) -> bool:
+        """Whether the limit of frames was reached."""
+        return bool(self._emulator.ale.game_truncated())
+
     def reset(self, no_ops: int = 0) -> None:
         """Starts a game; the stack holds copies of its first frame."""
         screen_is_fresh = self._emulator.reset()

@@ -68,7 +68,7 @@ class PlainPlay:
             choices=int(space.high) - int(space.low) + 1 if space.discrete else None,
             action_shape=space.shape,
         )
-        self._steps = 0
+        self._steps, self.cut_short = 0, False
         self._taken: list[Any] = []
         self._last: NDArray[Any] | None = None  # the action taken last
 
@@ -113,7 +113,8 @@ class PlainPlay:
         self._see(observation)
         self._steps, self._last = self._steps + 1, row
         self._taken.append(row)
-        return float(reward), bool(terminated or truncated or self._steps >= self.view.max_steps)
+        self.cut_short = not terminated and bool(truncated or self._steps >= self.view.max_steps)
+        return float(reward), bool(terminated) or self.cut_short
 
     def taken(self) -> NDArray[Any]:
         """The actions taken since the last reset or restore."""

@@ -35,6 +35,10 @@ class Play(Protocol):
         """How far snapshots can travel; only plain ones may be written to files."""
 
     @property
+    def cut_short(self) -> bool:
+        """Whether the episode is over by a limit of time and not by what happened in it."""
+
+    @property
     def lives(self) -> int:
         """Lives left; 0 where there are none to lose."""
 

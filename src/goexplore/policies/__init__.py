@@ -1,5 +1,5 @@
 """Policies on disk, and how to use them."""
 
-from goexplore.policies._policy import Player, Policy, find_policy
+from goexplore.policies._policy import TOLD_GOALS, Player, Policy, find_policy
 
-__all__ = ["Player", "Policy", "find_policy"]
+__all__ = ["TOLD_GOALS", "Player", "Policy", "find_policy"]

@@ -30,6 +30,8 @@ from goexplore.plugins import missing_extra
 from goexplore.runs import read_json, write_atomically, write_json
 
 FORMAT, FORMAT_VERSION = "goexplore-policy", 1
+TOLD_GOALS = "told_goals"
+"""In `about`: the attributes of the goals that a policy is told beside what it sees."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,8 +49,25 @@ class Policy:
         return make_play(self.env, self.view, np.random.default_rng(seed), render=render)
 
     def player(self, *, seed: int = 0, temperature: float = 1.0) -> Player:
-        """Somebody who plays one game, with a memory of its own."""
+        """Somebody who plays one game, with a memory of its own.
+
+        Raises:
+            InputError: the policy has to be told where to go.
+        """
+        self.require_no_goals()
         return Player(self.network, seed=seed, temperature=temperature)
+
+    def require_no_goals(self) -> None:
+        """Refuses a policy that has to be told where to go.
+
+        Raises:
+            InputError: it is one.
+        """
+        if TOLD_GOALS in self.about:
+            raise InputError(
+                "this policy has to be told where to go: test returns with goexplore evaluate and its run folder, or"
+                " play with goexplore.policy_based"
+            )
 
     def save(self, path: Path) -> Path:
         """Writes `path`.safetensors and `path`.json, each whole or not at all."""

@@ -81,15 +81,15 @@ class Actor:
         self.path = Path([])
         """The way there."""
         self.legs: list[tuple[Cell, Cell, bool]] = []
-        """Parts of the return that the last step ended: the goal met last, the next goal, and whether that was met."""
+        """Parts of the return that the last step ended: the goal met last, the one met now, or aimed at in vain."""
         self._since_goal = self._explored = self._since_new = self._goal_steps = 0
         self._goal: Cell = None
         self._reference: Cell = None
 
-    def begin(self, cell: Cell) -> Directive:
-        """An episode begins: chooses where to return to."""
+    def begin(self, cell: Cell, *, chosen: Cell = None) -> Directive:
+        """An episode begins: chooses where to return to, unless that is given."""
         rules, atlas = self._rules, self._atlas
-        self.chosen, self.returned = atlas.choose(self._rng), False
+        self.chosen, self.returned = atlas.choose(self._rng) if chosen is None else chosen, False
         self.path = atlas.path_to(self.chosen)
         self._follower, self._met_last = self._on(self.path), cell
         self.legs = []
@@ -118,8 +118,8 @@ class Actor:
     def _returning(self, cell: Cell, *, over: bool) -> Directive:
         rules, follower = self._rules, self._follower
         self._since_goal += 1
-        leg, met = (self._met_last, follower.goal), follower.meet(cell)
-        self.legs = [(*leg, True)] if met else []
+        met = follower.meet(cell)
+        self.legs = [(self._met_last, cell, True)] if met else []
         if met:
             self._met_last = cell
         if follower.finished if rules.arrival == "path" else cell == self.chosen:
@@ -178,6 +178,10 @@ class Actor:
             self._goal = beside[int(rng.integers(len(beside)))]
         else:
             self._goal = self._reference = atlas.choose(rng)
+
+    def forget(self) -> None:
+        """The archive was updated, and knows everything that was seen."""
+        self._seen.clear()
 
     def save(self, encode: Callable[[Any], Any]) -> dict[str, Any]:
         """Everything but the generator, as plain values.

@@ -6,6 +6,7 @@ number of steps spent in it decides how often it is chosen, W = 1 / (0.5 C_steps
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from goexplore.archive import START, AddStatus, Archive, Best, StepsSelector, Trajectory
 from goexplore.cells import GoalCells
+from goexplore.errors import InputError
 from goexplore.learn import Spaces
 from goexplore.policy_based._path import Path
 from goexplore.policy_based._reliability import Reliability, ReliabilityRules
@@ -31,16 +33,16 @@ class _Tail:
 
     trajectory: Trajectory = START
     length: int = 0
-    row: int = 0
-    """The cell it is in; episodes begin in the first."""
+    row: int = -1
+    """The cell it is in; -1 before the first step."""
     reliability: float = 1.0
-    """Of the way to there."""
+    """Of the way to there, from its first cell on."""
 
     def go(self, row: int, reliability: Reliability) -> None:
         """Enters a cell, or stays."""
-        if row != self.row:
+        if row != self.row and self.row >= 0 and reliability.rules.counts:
             self.reliability *= reliability.of_leg(self.row, row)
-            self.row = row
+        self.row = row
 
 
 class ArchiveAtlas:
@@ -99,10 +101,19 @@ class ArchiveAtlas:
     def neighbours(self, cell: Any) -> Sequence[bytes]:
         """Cells beside it; none of an end."""
         if cell not in self._beside:
-            cells = self._cells
-            values = [] if cell == END else cells.neighbours(cells.values_of(cell))
-            self._beside[cell] = [cells.key_of(each) for each in values]
+            self._beside[cell] = [] if cell == END else self._asked_neighbours(cell)
         return self._beside[cell]
+
+    def _asked_neighbours(self, cell: bytes) -> list[bytes]:
+        values = self._cells.values_of(cell)
+        try:
+            return [self._cells.key_of(each) for each in self._cells.neighbours(values)]
+        except InputError as error:
+            raise InputError(f"neighbours of {self._cells.describe(cell)}: {error}") from error
+        except Exception as error:
+            raise InputError(
+                f"neighbours of {self._cells.describe(cell)}: the function raised {type(error).__name__}: {error}"
+            ) from error
 
     def learn(self, parts: Sequence[Sequence[Stretch]], *, iteration: int) -> Counter[str]:
         """Takes up what all actors went through, rank by rank; returns how many cells each way found.
@@ -135,22 +146,29 @@ class ArchiveAtlas:
         self._refresh()
         return found
 
-    def episodes(self) -> NDArray[np.int32]:
-        """Episodes of which some steps are kept."""
-        steps: NDArray[np.int32] = np.unique(self.archive.forest.stored()[:, 1])
-        return steps
+    def episodes(self) -> NDArray[np.int64]:
+        """The episode that each cell's trajectory belongs to; -1 where there is none."""
+        table = self.archive.table
+        return self.archive.forest.last(table["chunk"], table["offset"], column=1, absent=-1)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """W of each cell; 0 for what may not be chosen."""
+        return np.diff(self._cumulative, prepend=0.0)
 
     def _merge(self, who: tuple[int, int], stretch: Stretch, iteration: int, found: Counter[str]) -> list[int]:
         """Offers every cell of a stretch to the archive; returns their rows."""
         archive, rows = self.archive, list[int]()
-        tail = _Tail() if stretch.begins else self._tails.pop(who)
+        tail = self._begin(stretch.start, iteration) if stretch.begins else self._tails.pop(who)
+        if not stretch.begins and self.reliability.rules.counts:
+            tail.reliability = self._reliability(tail.trajectory)  # more is known by now
         chunk = len(archive.forest)  # what it will be called
         for step, (key, score) in enumerate(zip(stretch.keys, stretch.scores, strict=True), 1):
             visit = Best(score, tail.length + step, Trajectory(chunk, step))
             row = archive.row_of(key)
             if row is not None:
                 tail.go(row, self.reliability)
-            if row is None or not self._is_settled(row, visit, tail.reliability):
+            if row is None or not self._is_settled(row, visit, tail.reliability, stretch.episode):
                 status, row = archive.add(
                     key,
                     score=score,
@@ -172,20 +190,33 @@ class ArchiveAtlas:
             self._tails[who] = tail
         return rows
 
-    def _is_settled(self, row: int, visit: Best, reliability: float) -> bool:
+    def _begin(self, start: bytes, iteration: int) -> _Tail:
+        """An episode begins, perhaps in a cell in which none has begun before."""
+        if self.archive.row_of(start) is None:
+            self.archive.add(start, score=0.0, length=0, trajectory=START, snapshot=None, iteration=iteration)
+            self.found_by.append(DOING.index("start"))
+        return _Tail()
+
+    def _is_settled(self, row: int, visit: Best, reliability: float, episode: int) -> bool:
         """Decides between two ways to a cell by their reliability, if that counts and their scores are the same."""
-        known = self.archive.cell(row)
-        if not self.reliability.rules.counts or visit.score != known.score or visit.length == known.length:
+        if not self.reliability.rules.counts:
             return False
-        shorter = visit.length < known.length
-        if known.trajectory.chunk == visit.trajectory.chunk:
+        known = self.archive.cell(row)
+        if visit.score != known.score or visit.length == known.length:
+            return False
+        if known.trajectory.chunk == visit.trajectory.chunk or self._episode_of(known.trajectory) == episode:
             return True  # the same episode came through before
-        if self.reliability.prefers(shorter=shorter, new=reliability, old=self._reliability(known.trajectory)):
+        old = self._reliability(known.trajectory)
+        if self.reliability.prefers(shorter=visit.length < known.length, new=reliability, old=old):
             self.archive.set_way(row, score=visit.score, length=visit.length, trajectory=visit.trajectory)
         return True
 
+    def _episode_of(self, trajectory: Trajectory) -> int | None:
+        steps = self.archive.forest.actions(trajectory)
+        return int(steps[-1, 1]) if len(steps) else None
+
     def _reliability(self, trajectory: Trajectory) -> float:
-        """Of the way that a trajectory is, as far as it is known when an update begins."""
+        """Of the way that a trajectory is."""
         if trajectory not in self._reliabilities:
             way = _Tail()
             for row in self.archive.forest.actions(trajectory)[:, 0].tolist():
@@ -222,12 +253,20 @@ class ArchiveAtlas:
         return {
             **{f"archive.{name}": array for name, array in self.archive.save().items()},
             "atlas.found_by": np.array(self.found_by, np.uint8),
+            "atlas.attributes": np.frombuffer(json.dumps(dict(self._cells.attributes)).encode(), np.uint8),
             "atlas.tails": np.array(tails, np.float64).reshape(-1, 7),
             **self.reliability.save(),
         }
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
-        """Takes over what `save` returned."""
+        """Takes over what `save` returned.
+
+        Raises:
+            InputError: cells had other attributes then.
+        """
+        before, now = json.loads(saved["atlas.attributes"].tobytes()), dict(self._cells.attributes)
+        if list(before.items()) != list(now.items()):
+            raise InputError(f"the cells have the attributes {now}; this run began with {before}, and needs them")
         self.archive.restore({name[8:]: array for name, array in saved.items() if name.startswith("archive.")})
         self.found_by = saved["atlas.found_by"].tolist()
         self._tails = {

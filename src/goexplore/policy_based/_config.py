@@ -39,7 +39,8 @@ class PolicyConfig:
     episode_steps: int = 100_000
     """Agent steps after which an episode is given up. Paper: 400,000 frames."""
     choose_ends: bool = True
-    """Whether the cell of all ends may be chosen to return to. Paper: not mentioned; the authors' code: yes."""
+    """Whether the cell of all ends may be chosen to return to. Paper: not mentioned; the authors' code: yes. Where
+    games end with a death it is not worth much; where they end at a goal it is the goal."""
     sight_bytes: int = 2_000_000_000
     """Memory on each rank for what its actors saw, which self-imitation needs; the oldest is forgotten above it."""
 
@@ -49,6 +50,8 @@ class PolicyConfig:
                 f"actors {self.actors}, imitators {self.imitators}, episode_steps {self.episode_steps}: expected at"
                 " least 1, 0 and 1"
             )
+        if self.reward_limit < 0 or self.sight_bytes < 0:
+            raise InputError(f"reward_limit {self.reward_limit}, sight_bytes {self.sight_bytes}: expected at least 0")
 
 
 PAPER = PolicyConfig()
@@ -102,9 +105,11 @@ PLAIN_LAPTOP = replace(
     ),
     steps=500_000,
     episode_steps=600,
+    choose_ends=True,
 )
 PRESETS = {"paper": PAPER, "original-code": ORIGINAL, "laptop": LAPTOP}
-"""`paper`: Extended Data Table 1a, for GPUs. `original-code`: as the authors' scripts ran. `laptop`: a few cores."""
+"""`paper`: Extended Data Table 1a, for GPUs. `original-code`: rules of the authors' code, where they can be set
+(docs/policy-based.md). `laptop`: a few cores."""
 
 
 def policy_preset(name: str, env_id: str) -> PolicyConfig:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from goexplore.archive import join_bytes, split_bytes
 from goexplore.cells import GoalCells
+from goexplore.errors import InputError
 from goexplore.learn import Imitation, Spaces, Transitions
 from goexplore.play import Play, draw_no_ops, restore_game, save_game
 from goexplore.policy_based._actor import RETURNING, Actor, Directive
@@ -48,6 +49,10 @@ class Goals:
         if cell not in self._known:
             over = cell == END
             values = np.zeros(self._cells.goal_size, np.bool_) if over else self._cells.one_hot(cell)
+            if len(values) != self.size - 2:
+                raise InputError(
+                    f"the cells' attributes have changed: a goal was {self.size - 2} numbers, now {len(values)}"
+                )
             self._known[cell] = np.concatenate([values, [not over, over]]).astype(self._dtype) * self._true
         return self._known[cell]
 
@@ -93,9 +98,10 @@ class GoalPlayer:
         play.reset(draw_no_ops(play))
         self._cells.reset()
         self._score, self._steps, self._lives, self.first = 0.0, 0, play.lives, True
-        self.stretches.append(Stretch(self._number, self._name_episode(), begins=True))
+        cell = play.cell_key(self._cells)
+        self.stretches.append(Stretch(self._number, self._name_episode(), cell, begins=True))
         self._random_action = None
-        self.directive = self.actor.begin(play.cell_key(self._cells))
+        self.directive = self.actor.begin(cell)
         self._note_arrival()
 
     def _note_arrival(self) -> None:
@@ -113,7 +119,8 @@ class GoalPlayer:
         self.sights.append(play.observation.copy())
         doing = self.actor.doing
         reward, over = play.step(action)
-        over = over or (config.life_loss_ends and play.lives < self._lives)
+        too_long = play.cut_short or self._steps + 1 >= config.episode_steps
+        over = (over and not play.cut_short) or (config.life_loss_ends and play.lives < self._lives)
         self._score, self._lives, self._steps, self.first = self._score + reward, play.lives, self._steps + 1, False
         cell = END if over else play.cell_key(self._cells)
         learnt = float(np.clip(reward, -config.reward_limit, config.reward_limit))
@@ -123,7 +130,6 @@ class GoalPlayer:
         stretch.rewards.append(learnt)
         stretch.actions.append(action)
         stretch.doing.append(doing)
-        too_long = self._steps >= config.episode_steps
         self.directive = directive = self.actor.observe(cell, over=over or too_long)
         stretch.legs += [Leg(*leg) for leg in self.actor.legs]  # type: ignore[arg-type]
         self._note_arrival()
@@ -151,7 +157,7 @@ class GoalPlayer:
         """The stretches since the last call, and what was seen in them; the episode under way goes on in a new one."""
         stretches, sights = self.stretches, self.sights
         last = stretches[-1]
-        goes_on = Stretch(self._number, last.episode, begins=False)
+        goes_on = Stretch(self._number, last.episode, last.start, begins=False)
         if not last.keys:  # an episode that has not taken a step yet begins in the next stretch
             stretches = stretches[:-1]
             goes_on.begins, goes_on.returns = last.begins, last.returns
@@ -165,7 +171,12 @@ class GoalPlayer:
         values = {
             "actor": self.actor.save(bytes.hex),
             "directive": [directive.goal.hex(), directive.temperature, directive.random],  # type: ignore[attr-defined]
-            "stretch": [stretch.episode, stretch.begins, [[each.cell.hex(), *each[1:]] for each in stretch.returns]],
+            "stretch": [
+                stretch.episode,
+                stretch.start.hex(),
+                stretch.begins,
+                [[each.cell.hex(), each.arrived] for each in stretch.returns],
+            ],
             "score": self._score,
             "steps": self._steps,
             "lives": self._lives,
@@ -182,9 +193,9 @@ class GoalPlayer:
         self.actor.restore(values["actor"], bytes.fromhex)
         goal, temperature, random = values["directive"]
         self.directive = Directive(bytes.fromhex(goal), temperature, random=random)
-        episode, begins, returns = values["stretch"]
-        stretch = Stretch(self._number, episode, begins=begins)
-        stretch.returns = [Return(bytes.fromhex(cell), *rest) for cell, *rest in returns]
+        episode, start, begins, returns = values["stretch"]
+        stretch = Stretch(self._number, episode, bytes.fromhex(start), begins=begins)
+        stretch.returns = [Return(bytes.fromhex(cell), arrived) for cell, arrived in returns]
         self.stretches, self.sights, self.scores = [stretch], [], []
         self._score, self._steps, self._lives = values["score"], values["steps"], values["lives"]
         self.first, action = values["first"], values["random_action"]
@@ -315,8 +326,10 @@ class GoalEnvironments:
 
     def follow(self) -> None:
         """The archive was updated: forgets what no trajectory needs, and draws lessons where there were none."""
-        needed = set(self._atlas.episodes()) | {player.stretches[-1].episode for player in self.players}
-        self.sights.keep_only(needed)
+        under_way = {player.stretches[-1].episode for player in self.players}
+        self.sights.keep_only(under_way | set(self._atlas.episodes().tolist()))
+        for player in self.players:
+            player.actor.forget()
         for index, imitator in enumerate(self._imitators, len(self.players)):
             if imitator.lesson is None:
                 self._next_lesson(imitator)

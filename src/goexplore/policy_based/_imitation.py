@@ -18,9 +18,6 @@ from goexplore.policy_based._atlas import ArchiveAtlas
 from goexplore.policy_based._path import Cell, Follower, Path
 from goexplore.policy_based._rules import ActorRules
 
-TRIES = 20
-"""Cells drawn before giving up: the trajectory of each may be another rank's, or too old to be kept."""
-
 
 class Sights:
     """What the actors of a rank saw, by episode, compressed and up to a number of bytes.
@@ -52,18 +49,27 @@ class Sights:
         block = self._compressor.compress(np.ascontiguousarray(seen).tobytes())
         self._blocks[episode].append(block)
         self._bytes += len(block)
+
+    def get(self, episode: int, steps: int, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
+        """What was seen before the first steps of an episode, (steps, *shape)."""
+        wanted = steps * int(np.prod(shape)) * np.dtype(dtype).itemsize
+        data = bytearray()
+        for block in self._blocks[episode]:
+            data += self._decompressor.decompress(block)
+            if len(data) >= wanted:
+                break
+        return np.frombuffer(bytes(data[:wanted]), dtype).reshape(-1, *shape)
+
+    def keep_only(self, episodes: Collection[int]) -> None:
+        """Forgets all others, and the oldest of these if they are too many."""
+        for episode in [each for each in self._blocks if each not in episodes]:
+            self._forget(episode)
         while self._bytes > self._most and len(self._blocks) > 1:
             self._forget(next(iter(self._blocks)))
 
-    def get(self, episode: int, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
-        """Everything seen in an episode, (steps, *shape)."""
-        data = b"".join(self._decompressor.decompress(block) for block in self._blocks[episode])
-        return np.frombuffer(data, dtype).reshape(-1, *shape)
-
-    def keep_only(self, episodes: Collection[int]) -> None:
-        """Forgets all others."""
-        for episode in [each for each in self._blocks if each not in episodes]:
-            self._forget(episode)
+    def local(self, episodes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of some episodes are kept."""
+        return np.isin(episodes, np.fromiter(self._blocks, np.int64))
 
     def _forget(self, episode: int) -> None:
         self._bytes -= sum(map(len, self._blocks.pop(episode)))
@@ -100,16 +106,19 @@ def followed(cells: list[Cell], rules: ActorRules) -> tuple[list[Cell], NDArray[
     """What one sees and gets who goes through these cells to return to the last of them.
 
     Returns:
-        The goal shown before each step, and the reward of each step beside the game's.
+        The goal shown before each step, and the reward of each step beside the game's; up to the step that arrives,
+        which may come before the last.
     """
     follower = Follower(Path(cells), window=rules.window, from_goal=rules.allowance_from_goal)
-    goals, rewards = [], np.zeros(len(cells), np.float32)
-    for step, cell in enumerate(cells):
+    goals, rewards = list[Cell](), list[float]()
+    for cell in cells:
         goals.append(follower.goal)
-        if follower.meet(cell):
-            rewards[step] = rules.goal_reward
-    rewards[-1] = rules.final_reward
-    return goals, rewards
+        met = follower.meet(cell)
+        if follower.finished if rules.arrival == "path" else cell == cells[-1]:
+            rewards.append(rules.final_reward)
+            break
+        rewards.append(rules.goal_reward if met else 0.0)
+    return goals, np.array(rewards, np.float32)
 
 
 def draw_lesson(
@@ -122,18 +131,17 @@ def draw_lesson(
     dtype: str,
     rng: np.random.Generator,
 ) -> Lesson | None:
-    """Draws a cell as actors do, and makes a lesson of the trajectory to it; None if none can be found."""
+    """Draws a cell as actors do, of those whose trajectory was seen here, and makes a lesson of it; or None."""
     archive, codec = atlas.archive, atlas.codec
-    for _ in range(TRIES):
-        row = archive.row_of(atlas.choose(rng))
-        steps = archive.forest.actions(archive.trajectory(row if row is not None else 0))
-        if not len(steps) or int(steps[0, 1]) not in sights:
-            continue
-        goals, rewards = followed([archive.keys[cell] for cell in steps[:, 0].tolist()], rules)
-        returns, ahead = np.zeros(len(steps), np.float32), 0.0
-        for step, reward in reversed(list(enumerate((rewards + codec.rewards(steps)).tolist()))):
-            ahead = reward + gamma * ahead
-            returns[step] = ahead
-        seen = sights.get(int(steps[0, 1]), shape, dtype)[: len(steps)]
-        return Lesson(seen, goals, codec.actions(steps), returns)
-    return None
+    cumulative = np.cumsum(atlas.weights * sights.local(atlas.episodes()))
+    if not cumulative[-1]:
+        return None
+    row = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], "right"))
+    steps = archive.forest.actions(archive.trajectory(row))
+    goals, rewards = followed([archive.keys[cell] for cell in steps[:, 0].tolist()], rules)
+    steps = steps[: len(goals)]
+    returns, ahead = np.zeros(len(steps), np.float32), 0.0
+    for step, reward in reversed(list(enumerate((rewards + codec.rewards(steps)).tolist()))):
+        ahead = reward + gamma * ahead
+        returns[step] = ahead
+    return Lesson(sights.get(int(steps[0, 1]), len(steps), shape, dtype), goals, codec.actions(steps), returns)

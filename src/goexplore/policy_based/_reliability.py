@@ -64,6 +64,8 @@ class Reliability:
         self.rules = rules
         self._table = Columns(FIELDS)
         self._legs: dict[tuple[int, int], tuple[float, float]] = {}
+        self._all = (1.0, 1.0)
+        """Legs of all returns, and those that were met."""
 
     def rates(self, rows: int) -> NDArray[np.float64]:
         """Share of returns to each of the first rows that arrived; not a number where there were none."""
@@ -82,11 +84,12 @@ class Reliability:
         """A leg of a return is over."""
         tried, successes = self._legs.get((start, goal), (0.0, 0.0))
         self._legs[start, goal] = self.rules.memory * tried + 1.0, self.rules.memory * successes + met
+        self._all = self._all[0] + 1.0, self._all[1] + met
 
     def of_leg(self, start: int, goal: int) -> float:
-        """How often a leg is expected to succeed; what is unknown is expected to, until it is tried."""
+        """How often a leg is expected to succeed; one that was never tried, as often as legs do on the whole."""
         tried, successes = self._legs.get((start, goal), (0.0, 0.0))
-        return (successes + 1.0) / (tried + 1.0)
+        return (successes + self._all[1] / self._all[0]) / (tried + 1.0)
 
     def prefers(self, *, shorter: bool, new: float, old: float) -> bool:
         """Whether a new way should take the place of an old one with the same score."""
@@ -101,10 +104,16 @@ class Reliability:
         """Everything, as arrays."""
         legs = [(*leg, *counts) for leg, counts in sorted(self._legs.items())]
         table = {f"reliability.{name}": self._table[name] for name in FIELDS}
-        return {**table, "reliability.legs": np.array(legs, np.float64).reshape(-1, 4)}
+        return {
+            **table,
+            "reliability.legs": np.array(legs, np.float64).reshape(-1, 4),
+            "reliability.all": np.array(self._all),
+        }
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
         """Takes over what `save` returned."""
         self._table.replace({name: saved[f"reliability.{name}"] for name in FIELDS})
         legs: Iterable[list[float]] = saved["reliability.legs"].tolist()
         self._legs = {(int(start), int(goal)): (tried, met) for start, goal, tried, met in legs}
+        tried, met = saved["reliability.all"].tolist()
+        self._all = tried, met

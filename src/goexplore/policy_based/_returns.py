@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +21,6 @@ from goexplore.play import Play, draw_no_ops, make_play
 from goexplore.policy_based._actor import Actor
 from goexplore.policy_based._atlas import ArchiveAtlas
 from goexplore.policy_based._environments import Goals
-from goexplore.policy_based._path import Path
 from goexplore.policy_based._run import PolicyRun
 from goexplore.policy_based._stretch import END
 from goexplore.policy_based._training import goal_cells
@@ -52,25 +53,6 @@ class ReturnsEvaluation:
     mean_steps: float
     steps_trained: int
     seconds: float
-
-
-class _Chosen:
-    """An archive in which certain cells are chosen, one after the other."""
-
-    def __init__(self, atlas: ArchiveAtlas, cells: Sequence[bytes]) -> None:
-        self._atlas, self._cells = atlas, list(cells)
-
-    def choose(self, rng: np.random.Generator) -> bytes:
-        return self._cells.pop(0) if len(self._cells) > 1 else self._cells[0]
-
-    def path_to(self, cell: Any) -> Path:
-        return self._atlas.path_to(cell)
-
-    def knows(self, cell: Any) -> bool:
-        return self._atlas.knows(cell)
-
-    def neighbours(self, cell: Any) -> Sequence[bytes]:
-        return self._atlas.neighbours(cell)
 
 
 @dataclass(slots=True)
@@ -115,16 +97,19 @@ def evaluate_returns(
     noise, choices = np.random.SeedSequence(seed).spawn(2)
     count = min(SIDE_BY_SIDE, episodes)
     plays = [make_play(run.env, run.config.view, np.random.default_rng(each)) for each in noise.spawn(count)]
-    atlas = ArchiveAtlas(END, cells, plays[0].spaces, reliability=run.config.reliability)
+    atlas = ArchiveAtlas(
+        END, cells, plays[0].spaces, reliability=run.config.reliability, choose_ends=run.config.choose_ends
+    )
     atlas.restore(saved)
     goals = Goals(cells, plays[0].spaces)
     network = ActorCritic(run.config.network, goals.spaces)
     network.load_state_dict({name: torch.from_numpy(saved[f"network.{name}"]) for name in network.state_dict()})
     rng = np.random.default_rng(choices)
     one = None if to == UNIFORM else _best_cell(atlas) if to == BEST else _named_cell(atlas, cells, to)
-    rows = rng.integers(len(atlas), size=episodes).tolist() if one is None else [one]
+    drawn = rng.choice(np.flatnonzero(atlas.weights), size=episodes)
+    rows = drawn.tolist() if one is None else [one]
     players = [
-        _Player(run, play, _Chosen(atlas, [atlas.archive.keys[row] for row in rows[index::count] or rows]), goals, each)
+        _Player(run, play, atlas, [atlas.archive.keys[row] for row in rows[index::count] or rows], goals, each)
         for index, (play, each) in enumerate(zip(plays, rng.spawn(count), strict=True))
     ]
     outcomes = _played(players, network, episodes, torch.Generator().manual_seed(seed), on_episode)
@@ -149,10 +134,19 @@ def evaluate_returns(
 class _Player:
     """Plays one episode after the other, each until it arrives, is over or is given up."""
 
-    def __init__(self, run: PolicyRun, play: Play, chosen: _Chosen, goals: Goals, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        run: PolicyRun,
+        play: Play,
+        atlas: ArchiveAtlas,
+        chosen: Sequence[bytes],
+        goals: Goals,
+        rng: np.random.Generator,
+    ) -> None:
         self._config, self.play, self._goals = run.config, play, goals
         self._cells = goal_cells(run.cells)
-        self._actor = Actor(run.config.rules, chosen, rng)
+        self._actor = Actor(run.config.rules, atlas, rng)
+        self._atlas, self._chosen = atlas, itertools.cycle(chosen)
         self.begin()
 
     def begin(self) -> None:
@@ -161,7 +155,10 @@ class _Player:
         play.reset(draw_no_ops(play))
         self._cells.reset()
         self.score, self.steps, self._lives, self.first = 0.0, 0, play.lives, True
-        self.directive = self._actor.begin(play.cell_key(self._cells))
+        chosen = next(self._chosen)
+        row = self._atlas.archive.row_of(chosen)
+        self._least = float(self._atlas.archive.table["score"][row]) if chosen == END else -math.inf
+        self.directive = self._actor.begin(play.cell_key(self._cells), chosen=chosen)
 
     @property
     def observation(self) -> np.ndarray[Any, Any]:
@@ -172,12 +169,15 @@ class _Player:
         """Takes a step; returns what the episode came to, if that was its last."""
         if self.directive.arrived:
             return _Outcome(True, self.score, self.steps)
-        reward, over = self.play.step(action)
-        over = over or (self._config.life_loss_ends and self.play.lives < self._lives)
-        self.score, self._lives, self.steps, self.first = self.score + reward, self.play.lives, self.steps + 1, False
-        self.directive = self._actor.observe(END if over else self.play.cell_key(self._cells), over=over)
-        if self.directive.arrived or over or self.directive.gives_up or self.steps >= self._config.episode_steps:
-            return _Outcome(self.directive.arrived, self.score, self.steps)
+        play, config = self.play, self._config
+        reward, over = play.step(action)
+        too_long = play.cut_short or self.steps + 1 >= config.episode_steps
+        over = (over and not play.cut_short) or (config.life_loss_ends and play.lives < self._lives)
+        self.score, self._lives, self.steps, self.first = self.score + reward, play.lives, self.steps + 1, False
+        self.directive = self._actor.observe(END if over else play.cell_key(self._cells), over=over)
+        if self.directive.arrived or over or self.directive.gives_up or too_long:
+            # Games end in many ways: one that is to be ended well has to bring what it brought before.
+            return _Outcome(self.directive.arrived and self.score >= self._least, self.score, self.steps)
         return None
 
 
@@ -213,9 +213,10 @@ def _played(
 
 
 def _best_cell(atlas: ArchiveAtlas) -> int:
-    scores, lengths = atlas.archive.table["score"], atlas.archive.table["length"]
-    found = np.flatnonzero(scores == scores.max())
-    return int(found[np.argmin(lengths[found])])
+    """The one with the highest score of those that may be chosen, and among them the one with the shortest way."""
+    may = np.flatnonzero(atlas.weights)
+    scores, lengths = atlas.archive.table["score"][may], atlas.archive.table["length"][may]
+    return int(may[np.lexsort((lengths, -scores))[0]])
 
 
 def _named_cell(atlas: ArchiveAtlas, cells: GoalCells, name: str) -> int:

@@ -18,9 +18,9 @@ class ActorRules:
     final_reward: float = 3.0
     """For reaching the chosen cell, in place of that. Paper: 3."""
     arrival: str = "path"
-    """Where a return is over. `path`: at the end of the path, as the paper says; a path that comes through the chosen
-    cell twice has to be walked twice. `cell`: in the chosen cell at any time, which rewards short cuts (the authors'
-    code)."""
+    """Where a return is over. `path`: at the end of the path, as the paper says; one that leads through the chosen cell
+    more than a window before has to be walked on. `cell`: in the chosen cell at any time, which rewards short cuts
+    (the authors' code)."""
     entropy_factor: float = 0.01
     """e_f: how fast actions become more random when a goal is overdue. Paper: 0.01. Higher for tasks of few steps."""
     entropy_power: float = 2.0
@@ -55,8 +55,8 @@ class ActorRules:
     gathered then is ignored."""
 
     def __post_init__(self) -> None:
-        for name in ("window", "explore_goal_steps"):
-            if (value := getattr(self, name)) < 1:
+        for name in ("window", "explore_goal_steps", "explore_steps"):
+            if (value := getattr(self, name)) is not None and value < 1:
                 raise InputError(f"{name} {value}: expected at least 1")
         for name in (
             "policy_exploration",
@@ -66,7 +66,7 @@ class ActorRules:
         ):
             if not 0 <= (value := getattr(self, name)) <= 1:
                 raise InputError(f"{name} {value}: expected 0 to 1")
-        for name in ("overdue_limit", "barren_limit", "explore_threshold", "entropy_factor"):
+        for name in ("overdue_limit", "barren_limit", "explore_threshold", "entropy_factor", "entropy_power"):
             if (value := getattr(self, name)) < 0:
                 raise InputError(f"{name} {value}: expected at least 0")
         if self.arrival not in ("path", "cell"):

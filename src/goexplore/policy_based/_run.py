@@ -26,7 +26,7 @@ DOMAIN_GOALS = {"montezuma_revenge": "montezuma:goals", "pitfall": "pitfall:goal
 class PolicyRun(TrainingRun):
     """Policy-based Go-Explore on one environment."""
 
-    FORMAT: ClassVar[str] = "goexplore-policy"
+    FORMAT: ClassVar[str] = "goexplore-policy-based"
     CONFIG: ClassVar[type] = PolicyConfig
 
     env: EnvSpec

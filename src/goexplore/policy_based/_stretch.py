@@ -29,6 +29,8 @@ class Stretch:
     actor: int
     episode: int
     """Unique among all actors of all ranks."""
+    start: bytes
+    """The cell in which the episode began."""
     begins: bool
     """Whether the episode begins with it."""
     over: bool = False

@@ -14,13 +14,15 @@ from goexplore.envs import EnvSpec
 from goexplore.errors import InputError
 from goexplore.learn import Agent, Ranks
 from goexplore.play import make_play
-from goexplore.policies import Policy
+from goexplore.policies import TOLD_GOALS, Policy
 from goexplore.policy_based._atlas import ArchiveAtlas
 from goexplore.policy_based._config import PolicyConfig
 from goexplore.policy_based._environments import GoalEnvironments
 from goexplore.runs import number
 from goexplore.training import Progress
 
+MOST_ATTRIBUTES, MOST_VALUES = 16, 1 << 16
+"""What fits into a key."""
 RECENT = 200
 """Episodes over which successes and scores are averaged for people."""
 
@@ -37,7 +39,7 @@ class PolicyTraining:
     """
 
     def __init__(self, spec: EnvSpec, cells: str, config: PolicyConfig, *, seed: int, ranks: Ranks) -> None:
-        self._spec, self._config, self._ranks = spec, config, ranks
+        self._spec, self._cells, self._config, self._ranks = spec, cells, config, ranks
         noise, choices, learning = np.random.SeedSequence(seed, spawn_key=(ranks.rank,)).spawn(3)
         actors = ranks.share(config.actors)
         plays = [make_play(spec, config.view, np.random.default_rng(each)) for each in noise.spawn(actors)]
@@ -49,7 +51,7 @@ class PolicyTraining:
         first.reset()
         scratch.reset()
         self.atlas = ArchiveAtlas(
-            first.cell_key(scratch),
+            ranks.agree(first.cell_key(scratch)),
             scratch,
             first.spaces,
             reliability=config.reliability,
@@ -120,7 +122,12 @@ class PolicyTraining:
 
     def policy(self) -> Policy:
         """What was learnt so far."""
-        about = {"iteration": self.iteration, "steps": self.steps, "frames": self.steps * self.frames_per_step}
+        about = {
+            "iteration": self.iteration,
+            "steps": self.steps,
+            "frames": self.steps * self.frames_per_step,
+            TOLD_GOALS: dict(goal_cells(self._cells).attributes),
+        }
         return Policy(self._agent.network, self._spec, self._config.view, about=about)
 
     def close(self) -> None:
@@ -159,5 +166,11 @@ def goal_cells(cells: str | CellFunction) -> GoalCells:
         raise InputError(
             f"cells {cells!r}: a policy can only be told cells with attributes (goexplore.cells.GoalCells), for example"
             " montezuma:goals, pitfall:goals, or a class of your own (package.module:name)"
+        )
+    sizes = list(made.attributes.values())
+    if not 1 <= len(sizes) <= MOST_ATTRIBUTES or not all(1 <= size <= MOST_VALUES for size in sizes):
+        raise InputError(
+            f"cells {cells!r} have the attributes {dict(made.attributes)}: expected 1 to {MOST_ATTRIBUTES}, each with 1"
+            f" to {MOST_VALUES} values"
         )
     return made

@@ -20,7 +20,7 @@ from goexplore.report._style import COLOURS, Drawn, Figures, drawing, millions, 
 from goexplore.report._trainings import metric_lines, numbers_of
 from goexplore.runs import read_json
 
-FORMAT = "goexplore-policy"
+FORMAT = "goexplore-policy-based"
 WAYS = ("returning", "random", "policy")
 RETURNS = {"returned": "chosen", "return_rate_best": "best", "return_rate_uniform": "each cell alike"}
 NUMBERS = ("cells", "best_score", *(f"found_{way}" for way in WAYS), *RETURNS)
