@@ -42,3 +42,13 @@ def test_learn_measures_itself_beside_others():
     assert result.steps_per_second > 0
     assert result.ratio_to_fastest_baseline <= result.ratio_to_single_file
     assert result.threads["ours"] == 1
+
+
+@pytest.mark.atari
+def test_policy_measures_itself_beside_plain_ppo():
+    pytest.importorskip("torch")
+    from goexplore.bench._policy import bench_policy
+
+    result = bench_policy(rounds=1, seconds=0.0, ranks=1)
+    assert result.cells == "montezuma:goals"
+    assert result.ratio_to_ppo == pytest.approx(result.steps_per_second / result.ppo_steps_per_second, rel=1e-3)

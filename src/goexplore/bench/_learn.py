@@ -7,19 +7,15 @@ and minibatches, and a network of the same layers. Each lives in processes of it
 from __future__ import annotations
 
 import importlib.util
-import multiprocessing
-import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
 from typing import Any
 
 from goexplore.bench._compare import compare
+from goexplore.bench._trainees import Trainee, check_seconds, serve, serve_ranks
 from goexplore.control import ControlConfig, ControlTraining, control_preset
 from goexplore.envs import EnvSpec, atari_game_of
-from goexplore.errors import GoExploreError, InputError
-from goexplore.executors import available_cores
+from goexplore.errors import InputError
 from goexplore.learn import Ranks, default_ranks, launch
 from goexplore.play import AtariView
 
@@ -77,8 +73,7 @@ def bench_learn(
     """
     if atari_game_of(env_id) is None:
         raise InputError(f"{env_id}: bench learn compares on Atari games")
-    if not 0 <= seconds <= 120:  # the others wait meanwhile, and not for ever
-        raise InputError(f"seconds {seconds:g}: expected at most 120")
+    check_seconds(seconds)
     preset = control_preset("laptop", env_id)
     config = replace(preset, network=replace(preset.network, memory=MEMORY), actors=environments)
     used = ranks or default_ranks()
@@ -90,11 +85,11 @@ def bench_learn(
         say("sb3-contrib is not installed, and left out")
     else:
         programs[SB3] = (_sb3, (env_id, config))
-    trainees: dict[str, _Trainee] = {}
+    trainees: dict[str, Trainee] = {}
     try:
         threads = {}
         for name, (work, arguments) in programs.items():
-            trainees[name] = _Trainee(name, work, arguments)
+            trainees[name] = Trainee(name, work, arguments)
             threads[name] = trainees[name].ready()
             trainees[name].steps_per_second(0.0)  # one iteration to warm up
         ours = trainees["ours"]
@@ -126,107 +121,12 @@ def bench_learn(
     )
 
 
-class _Trainee:
-    """A program in processes of its own that trains when asked to, and waits otherwise."""
-
-    def __init__(self, name: str, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._name = name
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_begin, args=(work, theirs, arguments))
-        self._process.start()
-        theirs.close()
-
-    def ready(self) -> int:
-        """Waits until it is set up; returns the threads it computes with."""
-        return int(self._answer())
-
-    def steps_per_second(self, seconds: float) -> float:
-        """Lets it train for some seconds, at least one iteration."""
-        self._connection.send(seconds)
-        return self._answer()
-
-    def _answer(self) -> float:
-        try:
-            answer: float = self._connection.recv()
-        except (EOFError, OSError) as error:
-            raise GoExploreError(f"{self._name} has ended; its own message is above") from error
-        return answer
-
-    def close(self) -> None:
-        """Ends it."""
-        self._connection.close()
-        self._process.join(timeout=20)
-        if self._process.is_alive():
-            self._process.terminate()
-
-
-class _Orders:
-    """In the process of a trainee: its connection. Not an argument, because `launch` would send it to all ranks."""
-
-    connection: Connection
-
-    @classmethod
-    def next(cls) -> float | None:
-        """For how many seconds to train; None when there are no more orders."""
-        try:
-            seconds: float = cls.connection.recv()
-        except EOFError:
-            return None
-        return seconds
-
-    @classmethod
-    def answer(cls, number: float) -> None:
-        """How fast it was, or with how many threads it is ready."""
-        cls.connection.send(number)
-
-
-def _begin(work: Callable[..., None], connection: Connection, arguments: tuple[Any, ...]) -> None:
-    _Orders.connection = connection
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # all of them compute on the same processors
-    work(*arguments)
-
-
-def _serve(iterate: Callable[[], int]) -> None:
-    _Orders.answer(_better_threads(iterate))
-    while (seconds := _Orders.next()) is not None:
-        begin, steps = time.perf_counter(), 0
-        while not steps or time.perf_counter() - begin < seconds:
-            steps += iterate()
-        _Orders.answer(steps / (time.perf_counter() - begin))
-
-
-def _better_threads(iterate: Callable[[], int]) -> int:
-    """Sets the number of threads with which an iteration is faster: one, or one for each core."""
-    import torch
-
-    took = {}
-    for threads in {1, available_cores()}:
-        torch.set_num_threads(threads)
-        iterate()
-        begin = time.perf_counter()
-        iterate()
-        took[threads] = time.perf_counter() - begin
-    best = min(took, key=lambda threads: took[threads])
-    torch.set_num_threads(best)
-    return best
-
-
 def _ours(env_id: str, config: ControlConfig, ranks: int) -> None:
     launch(_our_rank, (env_id, config), ranks=ranks)
 
 
 def _our_rank(ranks: Ranks, env_id: str, config: ControlConfig) -> None:
-    training = ControlTraining(EnvSpec(env_id), config, seed=0, ranks=ranks)
-    if ranks.leads:
-        _Orders.answer(1)
-    while (seconds := ranks.agree(_Orders.next() if ranks.leads else None)) is not None:
-        begin, steps, going = time.perf_counter(), training.steps, True
-        while going:
-            training.iterate(done=0.0)
-            going = ranks.agree(time.perf_counter() - begin < seconds)
-        if ranks.leads:
-            _Orders.answer((training.steps - steps) / (time.perf_counter() - begin))
+    serve_ranks(ControlTraining(EnvSpec(env_id), config, seed=0, ranks=ranks), ranks)
 
 
 def _game(env_id: str, view: AtariView) -> Callable[[], Any]:
@@ -252,7 +152,7 @@ def _single_file(env_id: str, config: ControlConfig) -> None:
     assert isinstance(config.view, AtariView)
     make = _game(env_id, config.view)
     program = SingleFilePPO(gym.vector.SyncVectorEnv([make] * config.actors), config.network, config.ppo)
-    _serve(program.iterate)
+    serve(program.iterate)
 
 
 def _sb3(env_id: str, config: ControlConfig) -> None:
@@ -309,4 +209,4 @@ def _sb3(env_id: str, config: ControlConfig) -> None:
         model.learn(ppo.steps * config.actors, reset_num_timesteps=False)
         return ppo.steps * config.actors
 
-    _serve(iterate)
+    serve(iterate)

@@ -17,6 +17,7 @@ from goexplore.cli._search_options import Preset, SearchOptions, parse_settings
 if TYPE_CHECKING:
     from goexplore.bench import CellsBenchmark, ExploreBenchmark
     from goexplore.bench._learn import LearnBenchmark
+    from goexplore.bench._policy import PolicyBenchmark
 
 Json = Annotated[bool, tyro.conf.arg(name="json")]
 INTERRUPTED = 130
@@ -263,23 +264,27 @@ class Bench:
       goexplore bench explore ALE/Pitfall-v5 --cells domain
       goexplore bench cells --sample frames.npz
       goexplore bench learn --json
+      goexplore bench policy --json
     """
 
-    what: tyro.conf.Positional[Literal["explore", "cells", "learn"]]
+    what: tyro.conf.Positional[Literal["explore", "cells", "learn", "policy"]]
     """explore: the exploration phase. cells: the search for the parameters of dynamic cells. learn: training, beside
-    recurrent PPO in the shape of CleanRL's and that of sb3-contrib (if installed)."""
+    recurrent PPO in the shape of CleanRL's and that of sb3-contrib (if installed). policy: policy-based Go-Explore,
+    beside plain PPO with the same network and batch."""
     env_id: tyro.conf.Positional[str] = "ALE/MontezumaRevenge-v5"
     """The environment."""
     cells: str | None = None
-    """explore: the cell function. Default: fixed downscaled frames, or the observation."""
+    """explore, policy: the cell function. Default: fixed downscaled frames, or the observation; for policy those that
+    are known for the game."""
     preset: Preset = "paper"
     """explore: settings of the search."""
     workers: int | None = None
     """Processes. Default: one for each core."""
     rounds: int | None = None
-    """Times each measurement is taken; medians are reported. Default: 16 for explore, 3 for cells, 5 for learn."""
+    """Times each measurement is taken; medians are reported. Default: 16 for explore, 3 for cells, 5 for learn and
+    policy."""
     seconds: float | None = None
-    """Length of one slice of a measurement. Default: 3 for explore, 12 for learn."""
+    """Length of one slice of a measurement. Default: 3 for explore, 12 for learn and policy."""
     large_archive: int = 50_000
     """explore: cells in the large archive."""
     sample: Path | None = None
@@ -299,12 +304,23 @@ class Bench:
         """Measures."""
         from goexplore.bench import bench_cells, bench_explore
 
-        result: CellsBenchmark | ExploreBenchmark | LearnBenchmark
+        result: CellsBenchmark | ExploreBenchmark | LearnBenchmark | PolicyBenchmark
         if self.what == "learn":
             from goexplore.bench._learn import bench_learn  # needs PyTorch, which the others do not
 
             result = bench_learn(
                 self.env_id,
+                rounds=5 if self.rounds is None else self.rounds,
+                seconds=12.0 if self.seconds is None else self.seconds,
+                ranks=self.workers,
+                say=warn,
+            )
+        elif self.what == "policy":
+            from goexplore.bench._policy import bench_policy
+
+            result = bench_policy(
+                self.env_id,
+                cells=self.cells,
                 rounds=5 if self.rounds is None else self.rounds,
                 seconds=12.0 if self.seconds is None else self.seconds,
                 ranks=self.workers,

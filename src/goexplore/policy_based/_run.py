@@ -128,14 +128,7 @@ def explore_with_policy(
         InputError: something about the arguments is wrong; the message says what.
     """
     spec = env_spec(env, kwargs=dict(env_kwargs or {}))
-    if cells is None or cells == "domain":
-        cells = DOMAIN_GOALS.get(atari_game_of(spec.id) or "")
-    if cells is None:
-        raise InputError(
-            f"there are no default goals for {spec.id}: say what a place is, with a class that has attributes"
-            " (goexplore.cells.GoalCells) and --cells package.module:name"
-        )
-    goal_cells(cells)
+    cells = goals_of(spec.id, cells)
     chosen = altered(config or policy_preset(preset, spec.id), settings or {})
     run = PolicyRun(
         env=spec,
@@ -147,6 +140,23 @@ def explore_with_policy(
         trust=":" in spec.id or names_own_code(cells),
     )
     return _result(Path(out), run, begin(Path(out), run, Limits(minutes, checkpoint_seconds), progress=progress))
+
+
+def goals_of(env_id: str, cells: str | None = None) -> str:
+    """The cells' name, if it is of cells that a policy can be told; without one, those that are known for the game.
+
+    Raises:
+        InputError: there are none, or they are others.
+    """
+    if cells is None or cells == "domain":
+        cells = DOMAIN_GOALS.get(atari_game_of(env_id) or "")
+    if cells is None:
+        raise InputError(
+            f"there are no default goals for {env_id}: say what a place is, with a class that has attributes"
+            " (goexplore.cells.GoalCells) and --cells package.module:name"
+        )
+    goal_cells(cells)
+    return cells
 
 
 def resume_with_policy(
