@@ -61,7 +61,7 @@ def bad_module(tmp_path):
         (["explore", MAZE, "--batch-size", "0"], "batch_size 0: expected at least 1"),
         (["explore", MAZE, "--cells", "pixels"], "cells 'pixels': expected dynamic"),
         (["explore", MAZE, "--cells", "downscale"], "downscaled cells need a picture"),
-        (["explore", MAZE, "--selector", "best"], "selector 'best': expected seen, inverse, uniform"),
+        (["explore", MAZE, "--selector", "best"], "selector 'best': expected seen, inverse, steps, uniform"),
         (["explore", MAZE, "--explorer", "clever"], "explorer 'clever': expected random"),
         (["explore", MAZE, "--cells", "mine:raises"], "the cell function raised RuntimeError: my bug (line 7"),
         (["explore", MAZE, "--cells", "mine:returns_float"], "returned the float 0.5"),
