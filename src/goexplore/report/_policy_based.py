@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.errors import InputError
-from goexplore.report._runs import Warn
+from goexplore.report._runs import Warn, read_each
 from goexplore.report._statistics import thinned
 from goexplore.report._style import COLOURS, Drawn, Figures, drawing, millions, thousands_separated
 from goexplore.report._trainings import metric_lines, numbers_of
@@ -64,13 +64,7 @@ def is_policy_based(path: Path) -> bool:
 
 def read_policy_based(paths: Sequence[Path], *, warn: Warn) -> list[PolicyBasedRun]:
     """Reads runs; whatever cannot be read is named in a warning and left out."""
-    found = []
-    for path in paths:
-        try:
-            found.append(_read(path))
-        except (InputError, KeyError, TypeError, ValueError) as error:
-            warn(f"{path} is left out: {error}")
-    return found
+    return read_each(paths, _read, warn=warn)
 
 
 def _read(path: Path) -> PolicyBasedRun:

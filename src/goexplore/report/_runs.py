@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from goexplore.errors import InputError
 from goexplore.runs import RunFolder, read_json, run_config
 
 Warn = Callable[[str], None]
+Read = TypeVar("Read")
 NUMBERS = ("iteration", "frames", "steps", "seconds", "cells", "best_score")
 
 
@@ -198,13 +199,18 @@ def _is_foreign(config: Path) -> bool:
 
 def read_runs(paths: Sequence[Path], *, warn: Warn) -> list[Run]:
     """Reads runs; whatever cannot be read is named in a warning and left out."""
-    runs = []
+    return read_each(paths, lambda path: read_run(path, warn=warn), warn=warn)
+
+
+def read_each(paths: Sequence[Path], read: Callable[[Path], Read], *, warn: Warn) -> list[Read]:
+    """Reads what can be read, and names the rest in warnings."""
+    found = []
     for path in paths:
         try:
-            runs.append(read_run(path, warn=warn))
-        except InputError as error:
+            found.append(read(path))
+        except (InputError, KeyError, TypeError, ValueError) as error:
             warn(f"{path} is left out: {error}")
-    return runs
+    return found
 
 
 def read_run(path: Path, *, warn: Warn) -> Run:

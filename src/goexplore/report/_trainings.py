@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.errors import InputError
-from goexplore.report._runs import Warn, counted
+from goexplore.report._runs import Warn, counted, read_each
 from goexplore.report._statistics import thinned
 from goexplore.report._style import COLOURS, Drawn, Figures, drawing, spread_labels, thousands_separated
 from goexplore.runs import read_json
@@ -84,13 +84,7 @@ def is_training(path: Path) -> bool:
 
 def read_trainings(paths: Sequence[Path], *, warn: Warn) -> list[TrainingRun]:
     """Reads trainings; whatever cannot be read is named in a warning and left out."""
-    found = []
-    for path in paths:
-        try:
-            found.append(read_training(path))
-        except (InputError, KeyError, TypeError, ValueError) as error:
-            warn(f"{path} is left out: {error}")
-    return found
+    return read_each(paths, read_training, warn=warn)
 
 
 def read_training(path: Path) -> TrainingRun:
