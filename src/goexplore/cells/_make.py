@@ -65,6 +65,24 @@ def names_own_code(cells: str) -> bool:
     return ":" in cells and not cells.startswith(OWN_PREFIXES)
 
 
+def require_trust(cells: str | None, what: str, *, by: str, trust: bool) -> None:
+    """Refuses cells that are code to import, unless told to trust them.
+
+    Args:
+        cells: by name, if any.
+        what: who names them, as the beginning of a sentence.
+        by: what would import them.
+        trust: whether they may be.
+
+    Raises:
+        InputError: they may not.
+    """
+    if cells is not None and names_own_code(cells) and not trust:
+        raise InputError(
+            f"{what} {cells}, code that {by} would run; if you trust it, say so with --trust (trust=True from Python)"
+        )
+
+
 def _named(name: str) -> CellFunction:
     if match := re.fullmatch(r"downscale(?::(\d+)x(\d+)x(\d+))?", name):
         return Downscale(*map(int, match.groups())) if match[1] else Downscale()

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from goexplore.cells import require_trust
 from goexplore.control._config import ControlConfig, control_preset
 from goexplore.control._training import ControlTraining
 from goexplore.envs import EnvSpec, env_spec
-from goexplore.errors import InputError
 from goexplore.learn import Ranks, default_ranks, default_workers
 from goexplore.runs import RunFolder
 from goexplore.training import CHECKPOINT_SECONDS, Limits, TrainingResult, TrainingRun, altered, begin, go_on
@@ -144,11 +144,7 @@ def resume_control(
     folder = RunFolder.open(Path(path))
     run = ControlRun.open(folder, steps=steps, trust=trust)
     run.env.require_trust(f"{path} trains on", by="going on", trust=trust)
-    if run.config.counts_own_code and not trust:
-        raise InputError(
-            f"{path} counts {run.config.cells}, code that going on would run; if you trust it, say so with --trust"
-            " (trust=True from Python)"
-        )
+    require_trust(run.config.cells, f"{path} counts", by="going on", trust=trust)
     return _result(folder.path, run, go_on(folder, run, Limits(minutes, checkpoint_seconds), progress=progress))
 
 
