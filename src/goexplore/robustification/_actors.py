@@ -170,7 +170,7 @@ class Actor:
         route = self._routes[self._demonstration]
         score = self._score.score + self._tolerated(route)
         if not route.ends_below_best:
-            return bool(score >= route.scores[: self._target() + 1].max())
+            return bool(score >= route.best_by[self._target()])
         through = over if route.ends_episode else self._start + self.steps >= len(route)
         return through and score >= route.final
 

@@ -114,6 +114,8 @@ class BackwardConfig:
             )
         if self.horizon_frames is not None and self.horizon_frames < 1:
             raise InputError(f"horizon_frames {self.horizon_frames}: expected at least 1")
+        if self.mid_no_op_frames is not None and self.mid_no_op_frames < 0:
+            raise InputError(f"mid_no_op_frames {self.mid_no_op_frames}: expected at least 0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,9 @@ class Route:
         self.actions = [play.policy_action(row) for row in demonstration.actions]
         self.scores: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(self.rewards)])
         """Score before each step, and after the last: (steps + 1,)."""
-        self.final, self.highest = float(self.scores[-1]), float(self.scores.max())
+        self.best_by: NDArray[np.float64] = np.maximum.accumulate(self.scores)
+        """The highest score so far, likewise."""
+        self.final, self.highest = float(self.scores[-1]), float(self.best_by[-1])
         self.ends_below_best = self.final < self.highest
         """Whether points are lost after the best: having them once is then no match."""
         self.ends_episode = demonstration.ends_episode
