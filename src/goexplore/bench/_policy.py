@@ -71,20 +71,20 @@ def bench_policy(
         cells=None,
         bonus=0.0,
     )
-    trainees = {
-        "plain PPO": Trainee("plain PPO", _plain, (env_id, plain, used)),
-        "ours": Trainee("policy-based", _ours, (env_id, named, config, used)),
-    }
+    trainees: list[Trainee] = []
     try:
-        for trainee in trainees.values():
-            trainee.ready()
+        for name, work, arguments in (
+            ("plain PPO", _plain, (env_id, plain, used)),
+            ("policy-based", _ours, (env_id, named, config, used)),
+        ):
+            trainees.append(Trainee(name, work, arguments))
+            trainees[-1].ready()
             for _ in range(WARM_UP):
-                trainee.steps_per_second(0.0)
-        found = compare(
-            ("plain PPO", trainees["plain PPO"]), ("ours", trainees["ours"]), rounds=rounds, seconds=seconds, say=say
-        )
+                trainees[-1].steps_per_second(0.0)
+        baseline, ours = trainees
+        found = compare(("plain PPO", baseline), ("ours", ours), rounds=rounds, seconds=seconds, say=say)
     finally:
-        for trainee in trainees.values():
+        for trainee in trainees:
             trainee.close()
     return PolicyBenchmark(
         env=env_id,

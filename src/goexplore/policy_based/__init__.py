@@ -10,7 +10,8 @@ The loop it is:
 from goexplore.policy_based._actor import POLICY, RANDOM, RETURNING, Actor, Atlas, Directive
 from goexplore.policy_based._atlas import ArchiveAtlas
 from goexplore.policy_based._config import PRESETS, PolicyConfig, policy_preset
-from goexplore.policy_based._environments import GoalEnvironments, Goals
+from goexplore.policy_based._environments import GoalEnvironments
+from goexplore.policy_based._goals import Goals
 from goexplore.policy_based._imitation import Lesson, Sights, draw_lesson, followed
 from goexplore.policy_based._path import Cell, Follower, Path, temperature
 from goexplore.policy_based._reliability import Leg, Reliability, ReliabilityRules

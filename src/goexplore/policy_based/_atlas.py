@@ -21,7 +21,7 @@ from goexplore.errors import InputError
 from goexplore.learn import Spaces
 from goexplore.policy_based._path import Path
 from goexplore.policy_based._reliability import Reliability, ReliabilityRules
-from goexplore.policy_based._stretch import END, StepCodec, Stretch
+from goexplore.policy_based._stretch import CELL, END, EPISODE, NO_EPISODE, StepCodec, Stretch
 
 DOING = ("start", "returning", "random", "policy")
 """How a cell was found, by number."""
@@ -94,7 +94,7 @@ class ArchiveAtlas:
         trajectory = self.archive.trajectory(self._row(cell))
         known = self._paths.get(trajectory)
         if known is None:
-            rows = self.archive.forest.actions(trajectory)[:, 0].tolist()
+            rows = self.archive.forest.actions(trajectory)[:, CELL].tolist()
             known = self._paths[trajectory] = Path([self.archive.keys[row] for row in rows] or [cell])
         return known
 
@@ -147,9 +147,9 @@ class ArchiveAtlas:
         return found
 
     def episodes(self) -> NDArray[np.int64]:
-        """The episode that each cell's trajectory belongs to; -1 where there is none."""
+        """The episode that each cell's trajectory belongs to, or `NO_EPISODE`."""
         table = self.archive.table
-        return self.archive.forest.last(table["chunk"], table["offset"], column=1, absent=-1)
+        return self.archive.forest.last(table["chunk"], table["offset"], column=EPISODE, absent=NO_EPISODE)
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -211,15 +211,15 @@ class ArchiveAtlas:
             self.archive.set_way(row, score=visit.score, length=visit.length, trajectory=visit.trajectory)
         return True
 
-    def _episode_of(self, trajectory: Trajectory) -> int | None:
-        steps = self.archive.forest.actions(trajectory)
-        return int(steps[-1, 1]) if len(steps) else None
+    def _episode_of(self, trajectory: Trajectory) -> int:
+        chunk, offset = np.array([trajectory.chunk]), np.array([trajectory.offset])
+        return int(self.archive.forest.last(chunk, offset, column=EPISODE, absent=NO_EPISODE)[0])
 
     def _reliability(self, trajectory: Trajectory) -> float:
         """Of the way that a trajectory is."""
         if trajectory not in self._reliabilities:
             way = _Tail()
-            for row in self.archive.forest.actions(trajectory)[:, 0].tolist():
+            for row in self.archive.forest.actions(trajectory)[:, CELL].tolist():
                 way.go(row, self.reliability)
             self._reliabilities[trajectory] = way.reliability
         return self._reliabilities[trajectory]

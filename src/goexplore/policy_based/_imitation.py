@@ -17,6 +17,7 @@ from goexplore.archive import join_bytes, split_bytes
 from goexplore.policy_based._atlas import ArchiveAtlas
 from goexplore.policy_based._path import Cell, Follower, Path
 from goexplore.policy_based._rules import ActorRules
+from goexplore.policy_based._stretch import CELL, EPISODE
 
 
 class Sights:
@@ -138,10 +139,10 @@ def draw_lesson(
         return None
     row = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], "right"))
     steps = archive.forest.actions(archive.trajectory(row))
-    goals, rewards = followed([archive.keys[cell] for cell in steps[:, 0].tolist()], rules)
+    goals, rewards = followed([archive.keys[cell] for cell in steps[:, CELL].tolist()], rules)
     steps = steps[: len(goals)]
     returns, ahead = np.zeros(len(steps), np.float32), 0.0
     for step, reward in reversed(list(enumerate((rewards + codec.rewards(steps)).tolist()))):
         ahead = reward + gamma * ahead
         returns[step] = ahead
-    return Lesson(sights.get(int(steps[0, 1]), len(steps), shape, dtype), goals, codec.actions(steps), returns)
+    return Lesson(sights.get(int(steps[0, EPISODE]), len(steps), shape, dtype), goals, codec.actions(steps), returns)

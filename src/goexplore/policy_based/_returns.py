@@ -20,7 +20,8 @@ from goexplore.learn import ActorCritic
 from goexplore.play import Play, draw_no_ops, make_play
 from goexplore.policy_based._actor import Actor
 from goexplore.policy_based._atlas import ArchiveAtlas
-from goexplore.policy_based._environments import Goals
+from goexplore.policy_based._goals import Goals
+from goexplore.policy_based._player import stepped
 from goexplore.policy_based._run import PolicyRun
 from goexplore.policy_based._stretch import END
 from goexplore.policy_based._training import goal_cells
@@ -170,9 +171,7 @@ class _Player:
         if self.directive.arrived:
             return _Outcome(True, self.score, self.steps)
         play, config = self.play, self._config
-        reward, over = play.step(action)
-        too_long = play.cut_short or self.steps + 1 >= config.episode_steps
-        over = (over and not play.cut_short) or (config.life_loss_ends and play.lives < self._lives)
+        reward, over, too_long = stepped(play, action, config, lives=self._lives, steps=self.steps)
         self.score, self._lives, self.steps, self.first = self.score + reward, play.lives, self.steps + 1, False
         self.directive = self._actor.observe(END if over else play.cell_key(self._cells), over=over)
         if self.directive.arrived or over or self.directive.gives_up or too_long:

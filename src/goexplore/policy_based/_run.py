@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from goexplore.cells import names_own_code
+from goexplore.cells import names_own_code, require_trust
 from goexplore.envs import EnvSpec, atari_game_of, env_spec
 from goexplore.errors import InputError
 from goexplore.learn import Ranks, default_ranks
@@ -47,11 +47,7 @@ class PolicyRun(TrainingRun):
             InputError: it names some.
         """
         self.env.require_trust(f"{path} trains on", by=by, trust=trust)
-        if names_own_code(self.cells) and not trust:
-            raise InputError(
-                f"{path} uses the cells {self.cells}, code that {by} would run; if you trust it, say so with --trust"
-                " (trust=True from Python)"
-            )
+        require_trust(self.cells, f"{path} uses the cells", by=by, trust=trust)
 
     def to_json(self) -> dict[str, Any]:
         """As it goes into config.json."""

@@ -50,8 +50,13 @@ class Stretch:
     """Parts of them."""
 
 
+CELL, EPISODE, REWARD, ACTION = range(4)
+"""Columns of a step, as the archive's forest keeps it; the action takes up the rest."""
+NO_EPISODE = -1
+
+
 class StepCodec:
-    """Steps as rows of whole numbers, as the archive's forest keeps them: cell, episode, reward, action.
+    """Steps as rows of whole numbers.
 
     Args:
         spaces: what actions are like.
@@ -60,26 +65,26 @@ class StepCodec:
     def __init__(self, spaces: Spaces) -> None:
         self._choices = spaces.choices is not None
         self._action_shape = spaces.action_shape
-        self.width = 3 + int(np.prod(spaces.action_shape))
+        self.width = ACTION + int(np.prod(spaces.action_shape))
 
     def encode(self, stretch: Stretch, rows: list[int]) -> NDArray[np.int32]:
         """Rows of the archive stand for cells."""
         count = len(rows)
         encoded = np.empty((count, self.width), np.int32)
-        encoded[:, 0], encoded[:, 1] = rows, stretch.episode
-        encoded[:, 2] = np.array(stretch.rewards, np.float32).view(np.int32)
+        encoded[:, CELL], encoded[:, EPISODE] = rows, stretch.episode
+        encoded[:, REWARD] = np.array(stretch.rewards, np.float32).view(np.int32)
         if self._choices:
-            encoded[:, 3] = stretch.actions
+            encoded[:, ACTION] = stretch.actions
         else:
-            encoded[:, 3:] = np.array(stretch.actions, np.float32).reshape(count, -1).view(np.int32)
+            encoded[:, ACTION:] = np.array(stretch.actions, np.float32).reshape(count, -1).view(np.int32)
         return encoded
 
     def rewards(self, encoded: NDArray[np.int32]) -> NDArray[np.float32]:
         """The game's rewards."""
-        return np.ascontiguousarray(encoded[:, 2]).view(np.float32)
+        return np.ascontiguousarray(encoded[:, REWARD]).view(np.float32)
 
     def actions(self, encoded: NDArray[np.int32]) -> NDArray[Any]:
         """What the policy would have to choose."""
         if self._choices:
-            return encoded[:, 3].astype(np.int64)
-        return np.ascontiguousarray(encoded[:, 3:]).view(np.float32).reshape(-1, *self._action_shape)
+            return encoded[:, ACTION].astype(np.int64)
+        return np.ascontiguousarray(encoded[:, ACTION:]).view(np.float32).reshape(-1, *self._action_shape)
