@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -16,7 +15,6 @@ from goexplore.errors import InputError  # noqa: E402
 from goexplore.play import AtariView, PlainView, make_play  # noqa: E402
 from goexplore.robustification import (  # noqa: E402
     VIRTUAL,
-    Actor,
     BackwardConfig,
     Balance,
     Curriculum,
@@ -24,6 +22,7 @@ from goexplore.robustification import (  # noqa: E402
     Route,
     reward_scale,
 )
+from tests.robustification.actors import actor  # noqa: E402
 from tests.robustification.chain import chain_demonstration, chain_play  # noqa: E402
 
 VIEW = AtariView(width=32, height=32, gray=True)
@@ -44,15 +43,6 @@ def atari_demonstration(game="montezuma_revenge", steps=150, seed=3) -> Demonstr
         frames_per_step=4,
         facts={"rom_md5": env.rom_md5},
     )
-
-
-def actor(config: BackwardConfig, *, odds=0.0, route=None, play=None, seed=0):
-    play = play or chain_play()
-    route = route or Route(chain_demonstration(), play)
-    window = max(1, config.window_frames // play.frames_per_step)
-    curriculum = Curriculum([len(route)], window=window, threshold=config.move_threshold)
-    made = Actor(play, [route], curriculum, Balance(odds, 1), config, scale=1.0, rng=np.random.default_rng(seed))
-    return made, curriculum, route
 
 
 @pytest.mark.atari
@@ -125,7 +115,7 @@ def test_following_the_demonstration_succeeds_from_everywhere():
 
 def test_a_match_goes_on_for_the_extra_frames_and_is_then_cut():
     """The demonstration stops short of any end, so that only the cut can end an episode."""
-    env = EnvSpec("tests.robustification.test_backward:Scores")
+    env = EnvSpec("tests.robustification.actors:Scores")
     demonstration = Demonstration(env, np.zeros(20, np.uint8), np.eye(20)[5], False, "", 1)
     play = make_play(env, PlainView(), np.random.default_rng(0))
     config = BackwardConfig(window_frames=20, virtual=False, extra_frames_coefficient=2.0, allowed_lag_frames=5)
@@ -144,7 +134,7 @@ def test_a_match_goes_on_for_the_extra_frames_and_is_then_cut():
 
 
 def test_a_match_may_be_an_end_along_a_demonstration_and_from_reset():
-    env = EnvSpec("tests.robustification.test_backward:Scores")
+    env = EnvSpec("tests.robustification.actors:Scores")
     demonstration = Demonstration(env, np.zeros(20, np.uint8), np.eye(20)[5], False, "", 1)
     play = make_play(env, PlainView(), np.random.default_rng(0))
     config = BackwardConfig(window_frames=20, allowed_lag_frames=5, match_ends=True)
@@ -164,7 +154,7 @@ def test_a_match_may_be_an_end_along_a_demonstration_and_from_reset():
 
 def test_an_episode_from_reset_is_cut_when_nothing_happens_for_long():
     """Two rewards 40 steps apart: a wait as long as the demonstration's own is allowed, twice as long is not."""
-    env = EnvSpec("tests.robustification.test_backward:Scores", {"at": 40})
+    env = EnvSpec("tests.robustification.actors:Scores", {"at": 40})
     demonstration = Demonstration(env, np.zeros(60, np.uint8), np.eye(60)[40], False, "", 1)
     play = make_play(env, PlainView(), np.random.default_rng(0))
     config = BackwardConfig(allowed_lag_frames=5, virtual_cut_frames=10)
@@ -178,7 +168,7 @@ def test_an_episode_from_reset_is_cut_when_nothing_happens_for_long():
 
 def test_success_counts_whatever_ends_the_episode():
     """Dying after the score was matched is still a success."""
-    env = EnvSpec("tests.robustification.test_backward:Scores", {"dies_after": 9})
+    env = EnvSpec("tests.robustification.actors:Scores", {"dies_after": 9})
     demonstration = Demonstration(env, np.zeros(8, np.uint8), np.eye(8)[5], False, "", 1)
     play = make_play(env, PlainView(), np.random.default_rng(0))
     config = BackwardConfig(window_frames=8, virtual=False, extra_frames_coefficient=20.0, allowed_lag_frames=5)
@@ -189,130 +179,6 @@ def test_success_counts_whatever_ends_the_episode():
         ended += end
     assert ended > 15
     assert all(episode.matched for episode in made.over)
-
-
-def losing_actor(coefficient=0.0):
-    """A demonstration of twelve steps that loses a point at the sixth."""
-    env = EnvSpec("tests.robustification.test_backward:Scores", {"reward": -1.0})
-    demonstration = Demonstration(env, np.zeros(12, np.uint8), -np.eye(12)[5], False, "", 1)
-    play = make_play(env, PlainView(), np.random.default_rng(0))
-    config = BackwardConfig(window_frames=1, virtual=False, extra_frames_coefficient=coefficient, allowed_lag_frames=2)
-    made, curriculum, route = actor(config, route=Route(demonstration, play), play=play)
-    curriculum.latest[0] = 0
-    made.begin()
-    return made, route
-
-
-def test_losses_to_come_are_no_lag_and_no_early_match():
-    """Standing at 0 is not a success before the demonstration's time is over; doing as it does is one then."""
-    made, route = losing_actor()
-    for _ in range(11):
-        _, end, cut = made.step(0)
-        assert not end
-        assert not cut
-    assert not made.over
-    assert route.threshold(5, 2) == -1.0
-    steps = 11
-    while not made.over:
-        _, end, cut = made.step(0)
-        steps += 1
-        assert not end
-        assert steps < 16
-    assert cut
-    assert made.over[0].matched
-
-
-def test_dying_at_once_is_no_success_though_the_demonstration_loses_points():
-    env = EnvSpec("tests.robustification.test_backward:Scores", {"reward": -1.0, "dies_after": 3})
-    made, _ = losing_actor()
-    made.play = make_play(env, PlainView(), np.random.default_rng(0))
-    made.play.reset()
-    while not made.over:
-        _, end, _ = made.step(0)
-        made.play = made.play if not end else losing_actor()[0].play
-    assert not made.over[0].matched
-
-
-class Descent(gym.Env):
-    """A point lost at every step, five more at the bottom, ten paces down: action 1 goes two, action 2 none."""
-
-    action_space = gym.spaces.Discrete(3)
-    observation_space = gym.spaces.Box(0, 1000, (1,), np.float32)
-
-    def reset(self, *, seed=None, options=None):
-        self.at = 0
-        return np.array([0.0], np.float32), {}
-
-    def step(self, action):
-        self.at += (1, 2, 0)[int(action)]
-        over = self.at >= 10
-        return np.array([float(self.at)], np.float32), -6.0 if over else -1.0, over, False, {}
-
-
-@pytest.mark.parametrize(
-    ("actions", "tolerance", "matched", "steps"),
-    [
-        ([0] * 10, 0.0, True, 10),
-        ([1] * 5, 0.0, True, 5),  # sooner, with a better score
-        ([2, *[0] * 10], 0.0, False, 11),  # later, and a point short
-        ([2, *[0] * 10], 0.1, True, 11),
-        ([2] * 40, 1.0, False, 13),  # never: standing still has lost less, but that is no descent
-    ],
-)
-def test_where_the_worst_comes_last_an_episode_has_to_come_to_its_end(actions, tolerance, matched, steps):
-    env = EnvSpec("tests.robustification.test_backward:Descent")
-    demonstration = Demonstration(env, np.zeros(10, np.uint8), np.array([-1.0] * 9 + [-6.0]), True, "", 1)
-    play = make_play(env, PlainView(), np.random.default_rng(0))
-    config = BackwardConfig(
-        window_frames=1, virtual=False, allowed_lag_frames=3, match_ends=True, score_tolerance=tolerance
-    )
-    made, curriculum, _ = actor(config, route=Route(demonstration, play), play=play)
-    curriculum.latest[0] = 0
-    made.begin()
-    for action in actions:
-        made.step(action)
-        if made.over:
-            break
-    assert made.over[0].matched == matched
-    assert made.over[0].steps == steps
-
-
-class Coins(gym.Env):
-    """A coin at every fifth step, however one steps."""
-
-    action_space = gym.spaces.Discrete(2)
-    observation_space = gym.spaces.Box(0, 1000, (1,), np.float32)
-
-    def reset(self, *, seed=None, options=None):
-        self.time = 0
-        return np.zeros(1, np.float32), {}
-
-    def step(self, action):
-        self.time += 1
-        return np.array([self.time], np.float32), float(self.time % 5 == 0), False, False, {}
-
-
-def test_with_a_horizon_an_episode_is_cut_at_the_first_reward_beyond_it():
-    """A cut, not an end: what follows counts by its value. From where nothing follows, the whole score is needed."""
-    env = EnvSpec("tests.robustification.test_backward:Coins")
-    rewards = (np.arange(1, 21) % 5 == 0).astype(float)
-    demonstration = Demonstration(env, np.zeros(20, np.uint8), rewards, False, "", 1)
-    play = make_play(env, PlainView(), np.random.default_rng(0))
-    route = Route(demonstration, play)
-    assert route.targets(None).tolist() == [20] * 20
-    assert route.targets(6).tolist() == [10] * 5 + [15] * 5 + [20] * 10
-    config = BackwardConfig(
-        window_frames=1, virtual=False, horizon_frames=6, match_ends=True, extra_frames_coefficient=0.0
-    )
-    made, curriculum, _ = actor(config, route=route, play=play)
-    for start, steps, is_cut in ((0, 11, True), (3, 8, True), (5, 11, True), (12, 8, False), (19, 1, False)):
-        curriculum.latest[0] = start
-        made.over.clear()
-        made.begin()
-        while not made.over:
-            reward, end, cut = made.step(0)
-        assert (made.over[0].matched, made.over[0].steps, cut, end) == (True, steps, is_cut, not is_cut)
-        assert not (cut and reward), "the cut step's own reward would be lost"
 
 
 def test_doing_nothing_may_last_longer_in_mid_demonstration_than_at_reset():
@@ -364,12 +230,12 @@ def test_a_demonstration_may_lose_lives_of_its_own():
 def test_the_reward_scale_of_the_paper():
     """100 points after 90 steps with gamma 0.999: mu_V = 95.7, m = 0.1045 for C = 10."""
     play = make_play(
-        EnvSpec("tests.robustification.test_backward:Scores", {"at": 89, "reward": 100.0}),
+        EnvSpec("tests.robustification.actors:Scores", {"at": 89, "reward": 100.0}),
         PlainView(),
         np.random.default_rng(0),
     )
     demonstration = Demonstration(
-        EnvSpec("tests.robustification.test_backward:Scores"),
+        EnvSpec("tests.robustification.actors:Scores"),
         np.zeros(90, np.uint8),
         100.0 * np.eye(90)[89],
         False,
@@ -455,22 +321,3 @@ def test_demonstrations_with_numbers_for_actions():
     route = Route(demonstration, make_play(spec, PlainView(), np.random.default_rng(0)))
     assert np.shape(route.actions[0]) == (1,)
     assert gymnasium.make("Pendulum-v1").action_space.shape == (1,)
-
-
-class Scores(gym.Env):
-    """A reward at one step; may die later."""
-
-    action_space = gym.spaces.Discrete(2)
-    observation_space = gym.spaces.Box(0, 1000, (1,), np.float32)
-
-    def __init__(self, at: int = 5, reward: float = 1.0, dies_after: int = 10_000) -> None:
-        self.at, self.reward, self.dies_after, self.time = at, reward, dies_after, 0
-
-    def reset(self, *, seed=None, options=None):
-        self.time = 0
-        return np.array([0.0], np.float32), {}
-
-    def step(self, action):
-        reward = self.reward if self.time == self.at else 0.0
-        self.time += 1
-        return np.array([float(self.time)], np.float32), reward, self.time >= self.dies_after, False, {}

@@ -1,0 +1,139 @@
+"""What counts as matching a demonstration: where points are lost, and with a horizon."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from goexplore.demos import Demonstration  # noqa: E402
+from goexplore.envs import EnvSpec  # noqa: E402
+from goexplore.play import PlainView, make_play  # noqa: E402
+from goexplore.robustification import BackwardConfig, Route  # noqa: E402
+from tests.robustification.actors import actor  # noqa: E402
+
+
+def losing_actor(coefficient=0.0):
+    """A demonstration of twelve steps that loses a point at the sixth."""
+    env = EnvSpec("tests.robustification.actors:Scores", {"reward": -1.0})
+    demonstration = Demonstration(env, np.zeros(12, np.uint8), -np.eye(12)[5], False, "", 1)
+    play = make_play(env, PlainView(), np.random.default_rng(0))
+    config = BackwardConfig(window_frames=1, virtual=False, extra_frames_coefficient=coefficient, allowed_lag_frames=2)
+    made, curriculum, route = actor(config, route=Route(demonstration, play), play=play)
+    curriculum.latest[0] = 0
+    made.begin()
+    return made, route
+
+
+def test_losses_to_come_are_no_lag_and_no_early_match():
+    """Standing at 0 is not a success before the demonstration's time is over; doing as it does is one then."""
+    made, route = losing_actor()
+    for _ in range(11):
+        _, end, cut = made.step(0)
+        assert not end
+        assert not cut
+    assert not made.over
+    assert route.threshold(5, 2) == -1.0
+    steps = 11
+    while not made.over:
+        _, end, cut = made.step(0)
+        steps += 1
+        assert not end
+        assert steps < 16
+    assert cut
+    assert made.over[0].matched
+
+
+def test_dying_at_once_is_no_success_though_the_demonstration_loses_points():
+    env = EnvSpec("tests.robustification.actors:Scores", {"reward": -1.0, "dies_after": 3})
+    made, _ = losing_actor()
+    made.play = make_play(env, PlainView(), np.random.default_rng(0))
+    made.play.reset()
+    while not made.over:
+        _, end, _ = made.step(0)
+        made.play = made.play if not end else losing_actor()[0].play
+    assert not made.over[0].matched
+
+
+class Descent(gym.Env):
+    """A point lost at every step, five more at the bottom, ten paces down: action 1 goes two, action 2 none."""
+
+    action_space = gym.spaces.Discrete(3)
+    observation_space = gym.spaces.Box(0, 1000, (1,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        self.at = 0
+        return np.array([0.0], np.float32), {}
+
+    def step(self, action):
+        self.at += (1, 2, 0)[int(action)]
+        over = self.at >= 10
+        return np.array([float(self.at)], np.float32), -6.0 if over else -1.0, over, False, {}
+
+
+@pytest.mark.parametrize(
+    ("actions", "tolerance", "matched", "steps"),
+    [
+        ([0] * 10, 0.0, True, 10),
+        ([1] * 5, 0.0, True, 5),  # sooner, with a better score
+        ([2, *[0] * 10], 0.0, False, 11),  # later, and a point short
+        ([2, *[0] * 10], 0.1, True, 11),
+        ([2] * 40, 1.0, False, 13),  # never: standing still has lost less, but that is no descent
+    ],
+)
+def test_where_the_worst_comes_last_an_episode_has_to_come_to_its_end(actions, tolerance, matched, steps):
+    env = EnvSpec("tests.robustification.test_matching:Descent")
+    demonstration = Demonstration(env, np.zeros(10, np.uint8), np.array([-1.0] * 9 + [-6.0]), True, "", 1)
+    play = make_play(env, PlainView(), np.random.default_rng(0))
+    config = BackwardConfig(
+        window_frames=1, virtual=False, allowed_lag_frames=3, match_ends=True, score_tolerance=tolerance
+    )
+    made, curriculum, _ = actor(config, route=Route(demonstration, play), play=play)
+    curriculum.latest[0] = 0
+    made.begin()
+    for action in actions:
+        made.step(action)
+        if made.over:
+            break
+    assert made.over[0].matched == matched
+    assert made.over[0].steps == steps
+
+
+class Coins(gym.Env):
+    """A coin at every fifth step, however one steps."""
+
+    action_space = gym.spaces.Discrete(2)
+    observation_space = gym.spaces.Box(0, 1000, (1,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        self.time = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.time += 1
+        return np.array([self.time], np.float32), float(self.time % 5 == 0), False, False, {}
+
+
+def test_with_a_horizon_an_episode_is_cut_at_the_first_reward_beyond_it():
+    """A cut, not an end: what follows counts by its value. From where nothing follows, the whole score is needed."""
+    env = EnvSpec("tests.robustification.test_matching:Coins")
+    rewards = (np.arange(1, 21) % 5 == 0).astype(float)
+    demonstration = Demonstration(env, np.zeros(20, np.uint8), rewards, False, "", 1)
+    play = make_play(env, PlainView(), np.random.default_rng(0))
+    route = Route(demonstration, play)
+    assert route.targets(None).tolist() == [20] * 20
+    assert route.targets(6).tolist() == [10] * 5 + [15] * 5 + [20] * 10
+    config = BackwardConfig(
+        window_frames=1, virtual=False, horizon_frames=6, match_ends=True, extra_frames_coefficient=0.0
+    )
+    made, curriculum, _ = actor(config, route=route, play=play)
+    for start, steps, is_cut in ((0, 11, True), (3, 8, True), (5, 11, True), (12, 8, False), (19, 1, False)):
+        curriculum.latest[0] = start
+        made.over.clear()
+        made.begin()
+        while not made.over:
+            reward, end, cut = made.step(0)
+        assert (made.over[0].matched, made.over[0].steps, cut, end) == (True, steps, is_cut, not is_cut)
+        assert not (cut and reward), "the cut step's own reward would be lost"
