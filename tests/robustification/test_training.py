@@ -286,3 +286,27 @@ def test_what_was_trained_is_kept_whatever_goes_wrong_later(demonstrations, tmp_
         train(demonstrations, tmp_path / "run", ranks=1, checkpoint_seconds=0.0)
     monkeypatch.undo()
     assert resume_robustify(tmp_path / "run", trust=True, progress=False).steps >= 1_500
+
+
+def test_a_training_can_begin_with_what_another_one_learnt(demonstrations, tmp_path, monkeypatch):
+    known = train(demonstrations, tmp_path / "known", ranks=1, steps=300)
+    policy = Policy.load(known.run, trust=True)
+    made = Training([chain_demonstration(12)], SMALL, seed=1, ranks=Ranks(), first=policy)
+    for name, value in policy.network.state_dict().items():
+        assert torch.equal(made.network.state_dict()[name], value)
+    stopped_after(1, monkeypatch)
+    begun = train(demonstrations, tmp_path / "begun", ranks=1, seed=1, steps=300, begin_with=known.run)
+    monkeypatch.undo()
+    went_on = resume_robustify(begun.run, steps=300, trust=True, progress=False)
+    at_once = train(demonstrations, tmp_path / "at once", ranks=1, seed=1, steps=300, begin_with=known.run)
+    np.testing.assert_array_equal(parameters(went_on.run), parameters(at_once.run))
+
+
+def test_a_policy_that_does_not_fit_is_refused(demonstrations, tmp_path):
+    other = replace(SMALL, network=replace(SMALL.network, hidden=(16,)))
+    known = robustify(
+        demonstrations, out=tmp_path / "known", config=other, steps=200, ranks=1, trust=True, progress=False
+    )
+    with pytest.raises(InputError, match="another network"):
+        train(demonstrations, tmp_path / "out", ranks=1, begin_with=known.run)
+    assert not (tmp_path / "out").exists()

@@ -84,10 +84,13 @@ class Robustify(TrainingOptions):
       goexplore robustify demos/mz --out runs/mz-policy
       goexplore robustify demos/mz --minutes 15 --seed 1 --out runs/mz-policy-1
       goexplore robustify --resume runs/mz-policy --steps 3_000_000
+      goexplore robustify demos/mz-longer --begin-with runs/mz-policy --out runs/mz-longer
     """
 
     demonstrations: tyro.conf.Positional[Path | None] = None
     """A folder of demonstrations, or one file."""
+    begin_with: Path | None = None
+    """A policy to begin with, or a run folder with one: what it knows of the game need not be learnt again."""
 
     def run(self) -> int:
         """Trains."""
@@ -95,9 +98,17 @@ class Robustify(TrainingOptions):
 
         self.check(self.demonstrations, "a folder of demonstrations")
         if self.resume is not None:
+            if self.begin_with is not None:
+                raise InputError("--begin-with belongs to a new run: one that goes on has its own policy")
             result = resume_robustify(self.resume, trust=self.trust, **self.limits())
         else:
-            result = robustify(self.demonstrations or "", trust=self.trust, **self.of_a_new_run(), **self.limits())
+            result = robustify(
+                self.demonstrations or "",
+                begin_with=self.begin_with,
+                trust=self.trust,
+                **self.of_a_new_run(),
+                **self.limits(),
+            )
         return _say(result, as_json=self.json)
 
 

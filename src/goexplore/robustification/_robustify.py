@@ -1,7 +1,8 @@
 """The calls that people make: robustify, and going on with it.
 
 A run folder holds config.json, provenance.json, metrics.jsonl and TensorBoard's files, `demonstrations/` (copies, so
-that the folder is whole), `policies/` (one now and then) and `checkpoints/rank-N/`.
+that the folder is whole), the policy it began with if there is one, `policies/` (one now and then) and
+`checkpoints/rank-N/`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import Any
 
 from goexplore.demos import load_demonstrations, save_demonstrations
 from goexplore.learn import default_ranks, default_workers
+from goexplore.policies import Policy
 from goexplore.robustification._config import RobustifyConfig, robustify_preset
-from goexplore.robustification._run import RobustifyResult, RobustifyRun
+from goexplore.robustification._run import FIRST, RobustifyResult, RobustifyRun
 from goexplore.runs import RunFolder
 from goexplore.training import CHECKPOINT_SECONDS, Limits, TrainingResult, altered, begin, go_on
 
@@ -34,6 +36,7 @@ def robustify(
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     config: RobustifyConfig | None = None,
     settings: Mapping[str, Any] | None = None,
+    begin_with: str | os.PathLike[str] | None = None,
 ) -> RobustifyResult:
     """Trains a policy that matches demonstrations under noise, with the backward algorithm.
 
@@ -51,6 +54,7 @@ def robustify(
         checkpoint_seconds: time between checkpoints.
         config: settings in place of a preset's.
         settings: single settings that differ, for example {"view.random_actions": 0.1, "ppo.learning_rate": 1e-3}.
+        begin_with: a policy of the same kind, or a run folder with one, to begin with; None begins with nothing learnt.
 
     Raises:
         InputError: something about the arguments is wrong; the message says what.
@@ -66,11 +70,15 @@ def robustify(
         trust=trust,
     )
 
-    def add_demonstrations(path: Path) -> None:
+    first = None if begin_with is None else Policy.load(begin_with, trust=trust)
+
+    def fill(path: Path) -> None:
         save_demonstrations(found, path / "demonstrations")
+        if first is not None:
+            first.save(path / FIRST)
 
     limits = Limits(minutes, checkpoint_seconds)
-    return _result(Path(out), run, begin(Path(out), run, limits, progress=progress, fill=add_demonstrations))
+    return _result(Path(out), run, begin(Path(out), run, limits, progress=progress, fill=fill))
 
 
 def resume_robustify(

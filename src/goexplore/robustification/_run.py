@@ -9,10 +9,14 @@ from typing import Any, ClassVar
 
 from goexplore.demos import load_demonstrations
 from goexplore.learn import Ranks
+from goexplore.policies import Policy
 from goexplore.robustification._cloning import CloningConfig
 from goexplore.robustification._config import BackwardConfig, RobustifyConfig
 from goexplore.robustification._training import Training
 from goexplore.training import TrainingRun
+
+FIRST = "first-policy.safetensors"
+"""In a run folder, where there is one: the policy that the training began with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +29,8 @@ class RobustifyRun(TrainingRun):
     def make(self, path: Path, ranks: Ranks) -> Training:
         """Sets a rank's training up."""
         demonstrations = load_demonstrations(path / "demonstrations", trust=self.trust)
-        return Training(demonstrations, self.config, seed=self.seed, ranks=ranks, workers=self.workers)
+        first = Policy.load(path / FIRST, trust=self.trust) if (path / FIRST).exists() else None
+        return Training(demonstrations, self.config, seed=self.seed, ranks=ranks, workers=self.workers, first=first)
 
     def resume_command(self, path: Path) -> str:
         """What to type to go on with it."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.demos import Demonstration
+from goexplore.errors import InputError
 from goexplore.learn import ActorCritic, Agent, Ranks, WorkerEnvironments
 from goexplore.play import make_play
 from goexplore.policies import Policy
@@ -42,6 +43,10 @@ class Training:
         seed: the run's seed; every rank draws from streams of its own.
         ranks: who trains along.
         workers: processes beside this one that step the games; 0 for none.
+        first: a policy to begin with, in place of a network that knows nothing.
+
+    Raises:
+        InputError: `first` does not fit the settings or the game.
     """
 
     def __init__(
@@ -52,6 +57,7 @@ class Training:
         seed: int,
         ranks: Ranks,
         workers: int = 0,
+        first: Policy | None = None,
     ) -> None:
         self._config, self._ranks, self._seed = config, ranks, seed
         spec, backward, ppo = demonstrations[0].env, config.backward, config.ppo
@@ -79,12 +85,23 @@ class Training:
         else:
             self._environments = crews[0].make(self.routes)
         self._agent = Agent(self._environments, config.network, ppo, seed=seed, seeds=choices, ranks=ranks)
+        if first is not None:
+            self._begin_with(first.network)
         self.frames_per_step = per_step
         self.iteration, self.steps = 0, 0
         self._moves_every = max(1, round(backward.update_steps * len(self.routes) / ppo.steps))
         self._from_reset: deque[tuple[float, float]] = deque(maxlen=RECENT)
         self._demonstrations, self._spec = demonstrations, spec
         self._successful = 0  # iterations in a row
+
+    def _begin_with(self, known: ActorCritic) -> None:
+        for what, has, wanted in (
+            ("network", known.config, self.network.config),
+            ("observations and actions", known.spaces, self.network.spaces),
+        ):
+            if has != wanted:
+                raise InputError(f"the policy to begin with has another {what}: {has}, and this training {wanted}")
+        self.network.load_state_dict(known.state_dict())
 
     @property
     def network(self) -> ActorCritic:
