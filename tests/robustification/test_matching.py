@@ -101,6 +101,22 @@ def test_where_the_worst_comes_last_an_episode_has_to_come_to_its_end(actions, t
     assert made.over[0].steps == steps
 
 
+@pytest.mark.parametrize("cuts", [False, True])
+def test_lagging_is_no_way_out_of_points_to_be_lost(cuts):
+    """An end would be worth 0, and going down costs five points more: whoever may end by standing still, will."""
+    env = EnvSpec("tests.robustification.test_matching:Descent")
+    demonstration = Demonstration(env, np.zeros(10, np.uint8), np.array([-1.0] * 9 + [-6.0]), True, "", 1)
+    play = make_play(env, PlainView(), np.random.default_rng(0))
+    config = BackwardConfig(window_frames=1, virtual=False, allowed_lag_frames=3, cut_where_points_fall=cuts)
+    made, curriculum, _ = actor(config, route=Route(demonstration, play), play=play)
+    curriculum.latest[0] = 0
+    made.begin()
+    while not made.over:
+        _, end, cut = made.step(2)
+    assert (end, cut) == (not cuts, cuts)
+    assert not made.over[0].matched
+
+
 class Coins(gym.Env):
     """A coin at every fifth step, however one steps."""
 

@@ -159,7 +159,9 @@ class Actor:
             return False, cut
         # Where only the end of the game counts, whoever does not come to it has not got there.
         too_late = route.ends_below_best and at >= len(route) + self._lag
-        return too_late or self._score.score + self._tolerated(route) < route.threshold(at, self._lag), False
+        failed = too_late or self._score.score + self._tolerated(route) < route.threshold(at, self._lag)
+        cut = self._config.cut_where_points_fall and route.ends_below_best
+        return failed and not cut, failed and cut
 
     def _matches(self, *, over: bool) -> bool:
         """Whether the demonstration is matched so far as it goes.

@@ -63,6 +63,10 @@ class BackwardConfig:
     """Whether an episode ends where it matches, and one from reset where it matches the best demonstration, as if the
     game were over. Paper: no, some extra frames follow and then a cut. An end is a firm ground for values, and no time
     is spent on what comes afterwards."""
+    cut_where_points_fall: bool = False
+    """Whether an episode that lags too far behind is cut, and not ended, where the demonstration itself goes on to lose
+    points: an end would spare the policy what it is about to lose, so that failing would pay. Paper: not mentioned; the
+    authors' code ends it."""
     life_loss_fails: bool = False
     """Whether losing a life that the demonstration does not lose ends an episode that follows it, and is an end for
     learning in episodes from reset. Paper: no."""
@@ -198,6 +202,7 @@ LAPTOP = RobustifyConfig(
         virtual_odds_at_start=1.0,
         virtual_cut_frames=1_000,
         match_ends=True,
+        cut_where_points_fall=True,
         life_loss_fails=True,
         mid_no_ops=0.5,
         imitation_frames=36,
