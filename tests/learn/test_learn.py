@@ -357,6 +357,34 @@ def test_with_an_empty_goal_the_picture_is_seen_as_it_is_alone():
     assert not torch.allclose(logits(goals), alone.act(pictures, state, first).policy.logits)
 
 
+@pytest.mark.parametrize("beside", [0, 3])
+def test_a_centred_network_sees_what_differs_from_the_mean_picture(beside):
+    """A background that all pictures share makes no difference, beside a goal or alone, and is kept with the rest."""
+    numbers = 36 * 36 * 2
+    spaces = (
+        Spaces((numbers + beside,), choices=4, picture_shape=(36, 36, 2)) if beside else Spaces((36, 36, 2), choices=4)
+    )
+    config = NetworkConfig(convolutions=((8, 8, 4), (8, 4, 2)), hidden=(16,), memory=0, policy_gain=1.0, centred=True)
+    torch.manual_seed(0)
+    dark = torch.randint(0, 50, (6, *spaces.observation_shape), dtype=torch.uint8)
+    bright = dark.clone()
+    bright.view(6, -1)[:, :numbers] += torch.randint(0, 200, (numbers,), dtype=torch.uint8)
+
+    def logits(network, seen):
+        return network.act(seen, network.initial_state(6), torch.ones(6, dtype=torch.bool)).policy.logits
+
+    network = ActorCritic(config, spaces)
+    not_told = logits(network, bright)
+    network.centre_on(dark)
+    seen_dark = logits(network, dark)
+    network.centre_on(bright)
+    torch.testing.assert_close(logits(network, bright), seen_dark)
+    assert not torch.allclose(not_told, seen_dark)
+    other = ActorCritic(config, spaces)
+    other.load_state_dict(network.state_dict())
+    torch.testing.assert_close(logits(other, bright), seen_dark)
+
+
 def test_robotics_towers_are_separate():
     config = NetworkConfig(convolutions=(), hidden=(256, 128), memory=128, separate_towers=True)
     network = ActorCritic(config, Spaces(observation_shape=(604,), observation_dtype="float32", action_shape=(9,)))

@@ -7,19 +7,23 @@ from collections import Counter, deque
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from goexplore.control._config import ControlConfig
 from goexplore.control._environments import Crew, Episode, ResetEnvironments
 from goexplore.envs import EnvSpec
 from goexplore.learn import Agent, Ranks, WorkerEnvironments
-from goexplore.play import make_play
+from goexplore.play import Play, make_play
 from goexplore.policies import Policy
 from goexplore.runs import number
 from goexplore.training import Progress
 
 RECENT = 100
 """Episodes over which scores are averaged for people."""
+
+GLIMPSES = 300
+"""Observations of random play whose mean is the centre of others."""
 
 
 class ControlTraining:
@@ -46,6 +50,8 @@ class ControlTraining:
         else:
             self._environments = crews[0].make()
         self._agent = Agent(self._environments, config.network, config.ppo, seed=seed, seeds=choices, ranks=ranks)
+        if config.network.centred:
+            self._agent.network.centre_on(_glimpses(scratch))
         self.iteration, self.steps, self.frames_per_step = 0, 0, scratch.frames_per_step
         self._episodes, self._recent = 0, deque[Episode](maxlen=RECENT)
         self._best: float | None = None
@@ -142,3 +148,16 @@ class ControlTraining:
         self.iteration, self.steps, self._episodes = values["iteration"], values["steps"], values["episodes"]
         self._best, self._event_episodes = values["best"], Counter(values["events"])
         self._recent.extend(Episode(*each) for each in values["recent"])
+
+
+def _glimpses(play: Play) -> torch.Tensor:
+    """What random play sees."""
+    rng, spaces, seen = np.random.default_rng(0), play.spaces, []
+    play.reset()
+    for _ in range(GLIMPSES):
+        seen.append(np.array(play.observation))
+        action = rng.standard_normal(spaces.action_shape) if spaces.choices is None else rng.integers(spaces.choices)
+        _, over = play.step(action)
+        if over:
+            play.reset()
+    return torch.from_numpy(np.stack(seen))

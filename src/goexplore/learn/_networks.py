@@ -35,6 +35,9 @@ class NetworkConfig:
     """Scale of the policy head's initial weights."""
     value_gain: float = 0.01
     """Scale of the value head's initial weights."""
+    centred: bool = False
+    """Whether pictures are seen as what differs from a mean one, which `ActorCritic.centre_on` is told. Paper: no.
+    Where most of a picture is bright, that drowns what moves in it, and a small network learns nothing."""
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> NetworkConfig:
@@ -77,6 +80,11 @@ class ActorCritic(nn.Module):
         _initialise(self.policy_head, config.policy_gain)
         _initialise(self.value_head, config.value_gain)
 
+    def centre_on(self, observations: Tensor) -> None:
+        """Takes the mean of some pictures, (count, ...), as the one that others are compared with; once, before use."""
+        for tower in self.towers:
+            cast(_Tower, tower).centre_on(observations)
+
     @property
     def state_size(self) -> int:
         """Numbers of memory for each actor."""
@@ -118,11 +126,16 @@ class ActorCritic(nn.Module):
 class _Tower(nn.Module):
     """Observations to features: everything below the heads."""
 
+    centre: Tensor | None
+    """The picture that others are compared with."""
+
     def __init__(self, config: NetworkConfig, spaces: Spaces) -> None:
         super().__init__()
         self._scale = 1.0 / 255.0 if spaces.observation_is_bytes else 1.0
         shape = spaces.picture_shape or spaces.observation_shape
         self._picture_shape = shape if config.convolutions else None
+        centred = config.centred and self._picture_shape is not None
+        self.register_buffer("centre", torch.zeros(shape) if centred else None)
         layers: list[nn.Module] = []
         channels = shape[-1]
         for out, kernel, stride in config.convolutions:
@@ -154,18 +167,29 @@ class _Tower(nn.Module):
         remembered, state = self.memory(features, state, first)
         return torch.cat([remembered, features], dim=-1), state
 
-    def _encoded(self, observations: Tensor) -> Tensor:
-        """What the first fully connected layer sees: a picture through the convolutions, and what stands beside it."""
+    def centre_on(self, observations: Tensor) -> None:
+        if self.centre is not None:
+            pictures, _ = self._parts(observations.to(self.centre.device))
+            self.centre.copy_(pictures.mean(dim=0))
+
+    def _parts(self, observations: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Pictures, (batch, height, width, channels), and what stands beside them; or numbers."""
         floats = observations.to(torch.float32)
         if self._scale != 1.0:
             floats = floats.mul_(self._scale)  # bytes were converted, so that this is a copy of our own
+        if self._picture_shape is None or floats.dim() > 2:
+            return floats, None
+        size = math.prod(self._picture_shape)
+        return floats[:, :size].reshape(-1, *self._picture_shape), floats[:, size:]
+
+    def _encoded(self, observations: Tensor) -> Tensor:
+        """What the first fully connected layer sees: a picture through the convolutions, and what stands beside it."""
+        floats, beside = self._parts(observations)
         if self._picture_shape is None:
             encoded: Tensor = self.encoder(floats)
             return encoded
-        beside = None
-        if floats.dim() == 2:  # (batch, numbers)
-            size = math.prod(self._picture_shape)
-            floats, beside = floats[:, :size].reshape(-1, *self._picture_shape), floats[:, size:]
+        if self.centre is not None:
+            floats = floats - self.centre
         # (batch, channels, height, width), in the memory order that convolutions like best.
         encoded = self.encoder(floats.permute(0, 3, 1, 2))
         return encoded if beside is None else torch.cat([encoded, beside], dim=1)

@@ -170,6 +170,7 @@ LAPTOP = RobustifyConfig(
         memory=0,
         gain=math.sqrt(2),
         value_gain=0.1,
+        centred=True,
     ),
     ppo=PPOConfig(
         steps=64,

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from goexplore.demos import Demonstration
 from goexplore.errors import InputError
 from goexplore.learn import ActorCritic, Agent, Ranks, WorkerEnvironments
-from goexplore.play import make_play
+from goexplore.play import Play, make_play
 from goexplore.policies import Policy
 from goexplore.robustification._cloning import clone, noisy_replays
 from goexplore.robustification._config import RobustifyConfig
@@ -32,6 +33,9 @@ from goexplore.training import Progress
 
 RECENT = 100
 """Episodes over which scores and success are averaged for people."""
+
+GLIMPSES = 300
+"""Observations of all demonstrations together whose mean is the centre of others."""
 
 
 class Training:
@@ -85,6 +89,8 @@ class Training:
         else:
             self._environments = crews[0].make(self.routes)
         self._agent = Agent(self._environments, config.network, ppo, seed=seed, seeds=choices, ranks=ranks)
+        if config.network.centred:
+            self.network.centre_on(_glimpses(self.routes, scratch))
         if first is not None:
             self._begin_with(first.network)
         self.frames_per_step = per_step
@@ -255,6 +261,16 @@ class Training:
         self._agent.restore(saved)
         self.iteration, self.steps = values["iteration"], values["steps"]
         self._from_reset.extend(tuple(each) for each in values["from_reset"])
+
+
+def _glimpses(routes: Sequence[Route], play: Play) -> torch.Tensor:
+    """What is seen here and there along the demonstrations."""
+    seen = [
+        route.seen(play, int(step))
+        for route in routes
+        for step in np.linspace(0, len(route) - 1, num=min(len(route), max(1, GLIMPSES // len(routes))))
+    ]
+    return torch.from_numpy(np.stack(seen))
 
 
 def _range(values: list[float]) -> str:
