@@ -131,7 +131,7 @@ class _Tower(nn.Module):
 
     def __init__(self, config: NetworkConfig, spaces: Spaces) -> None:
         super().__init__()
-        self._scale = 1.0 / 255.0 if spaces.observation_is_bytes else 1.0
+        self._own_copy = spaces.observation_is_bytes  # converted to floats, they may be changed in place
         shape = spaces.picture_shape or spaces.observation_shape
         self._picture_shape = shape if config.convolutions else None
         centred = config.centred and self._picture_shape is not None
@@ -175,8 +175,8 @@ class _Tower(nn.Module):
     def _parts(self, observations: Tensor) -> tuple[Tensor, Tensor | None]:
         """Pictures, (batch, height, width, channels), and what stands beside them; or numbers."""
         floats = observations.to(torch.float32)
-        if self._scale != 1.0:
-            floats = floats.mul_(self._scale)  # bytes were converted, so that this is a copy of our own
+        if self._own_copy:
+            floats = floats.mul_(1.0 / 255.0)
         if self._picture_shape is None or floats.dim() > 2:
             return floats, None
         size = math.prod(self._picture_shape)
@@ -189,7 +189,7 @@ class _Tower(nn.Module):
             encoded: Tensor = self.encoder(floats)
             return encoded
         if self.centre is not None:
-            floats = floats - self.centre
+            floats = floats.sub_(self.centre) if self._own_copy else floats - self.centre
         # (batch, channels, height, width), in the memory order that convolutions like best.
         encoded = self.encoder(floats.permute(0, 3, 1, 2))
         return encoded if beside is None else torch.cat([encoded, beside], dim=1)
