@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from goexplore.envs import AtariEmulator, EnvSpec
+from goexplore.envs import AtariEmulator, EnvSpec, make_env
 from goexplore.errors import InputError
 from goexplore.play import AtariPlay, AtariView, PlainView, flattened, make_play
 
@@ -38,6 +38,27 @@ def test_a_step_is_four_raw_frames_on_every_path(game, noise):
     assert frames() - before == 15
     play.reset(no_ops=30)
     assert frames() - before == 30
+
+
+@pytest.mark.atari
+@pytest.mark.parametrize("game", ["montezuma_revenge", "berzerk"])
+@pytest.mark.parametrize("pool_frames", [1, 2])
+def test_policies_play_from_the_start_that_searches_explore_from(game, pool_frames):
+    """Berzerk starts itself with actions that are held for a frame skip, so that its start depends on it."""
+    env = make_env(EnvSpec(game, {"pool_frames": pool_frames}))
+    play = make_play(EnvSpec(game), SMALL, np.random.default_rng(0))
+    screen = np.zeros((210, 160), np.uint8)
+    for _ in range(2):
+        first = env.reset().copy()
+        play.reset()
+        if not screen.any():
+            play._emulator.read(screen)
+            np.testing.assert_array_equal(screen, first)
+        for _ in range(40):
+            assert play.fingerprint() == env.fingerprint()
+            play.replay(4)
+            env.step(4)
+    np.testing.assert_array_equal(make_env(EnvSpec(game)).reset(), first)
 
 
 @pytest.mark.atari

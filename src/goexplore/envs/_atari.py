@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -122,6 +123,7 @@ class AtariEnv:
             full_action_space=full_action_space,
             max_frames=max_frames,
             rollover_guard=rollover_guard,
+            start_skip=frame_skip,
         )
         self.game, self.rom_md5 = game, emulator.rom_md5
         self.frames_per_step = frame_skip
@@ -137,12 +139,7 @@ class AtariEnv:
         """gray, rgb, palette or ram."""
         self.observation: NDArray[np.uint8] = np.zeros(shape, np.uint8)
         self._previous = np.zeros_like(self.observation)
-        self._read = {
-            "gray": ale.getScreenGrayscale,
-            "rgb": ale.getScreenRGB,
-            "palette": ale.getScreen,
-            "ram": ale.getRAM,
-        }[observation]
+        self._read = _reader(ale, observation)
         self._is_screen = observation != "ram"
         self._lives = 0
         self._start: tuple[NDArray[np.uint8], NDArray[np.uint8]] | None = None  # first observation and picture
@@ -172,8 +169,9 @@ class AtariEnv:
         """Starts the game, always in the state of a freshly loaded one."""
         screen_is_fresh = self.emulator.reset()
         if screen_is_fresh or self._start is None:
-            self._read(self.observation)
-            self._start = self.observation.copy(), self._ale.getScreenRGB()
+            shown = self.emulator.shown
+            _reader(shown, self.observation_kind)(self.observation)
+            self._start = self.observation.copy(), shown.getScreenRGB()
         self.observation[...], self._picture = self._start
         self._lives = self._ale.lives()
         return self.observation
@@ -266,3 +264,10 @@ class AtariEnv:
 
     def close(self) -> None:
         """Nothing to free: the emulator goes with the object."""
+
+
+def _reader(ale: Any, observation: str) -> Callable[[NDArray[np.uint8]], Any]:
+    """What reads such an observation into a buffer."""
+    name = {"gray": "getScreenGrayscale", "rgb": "getScreenRGB", "palette": "getScreen", "ram": "getRAM"}[observation]
+    reader: Callable[[NDArray[np.uint8]], Any] = getattr(ale, name)
+    return reader

@@ -39,6 +39,8 @@ class AtariEmulator:
         full_action_space: all 18 actions instead of the game's own minimal set.
         max_frames: raw frames after which an episode is truncated, counted through restores.
         rollover_guard: undo the emulator's jump of -1,000,000 when a score counter rolls over (SI, "ALE issues").
+        start_skip: raw frames for which a game's own starting actions are held. Of all games only Berzerk has some; ALE
+            holds them for `frame_skip` frames, which is the default, so that its start depends on that.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class AtariEmulator:
         full_action_space: bool = False,
         max_frames: int = 400_000,
         rollover_guard: bool = True,
+        start_skip: int | None = None,
     ) -> None:
         ale_py = import_ale()
         from ale_py import roms
@@ -70,6 +73,9 @@ class AtariEmulator:
         self.actions = ale.getLegalActionSet() if full_action_space else ale.getMinimalActionSet()
         self._guard, self._rom_path, self._new_state = rollover_guard, rom_path, ale_py.ALEState
         self._start: bytes | None = None
+        self._starts_as_if = None if start_skip in (None, frame_skip) else start_skip
+        self.shown = ale
+        """What shows the screen now: the emulator, or at the first reset another one that has made the start."""
 
     @property
     def action_count(self) -> int:
@@ -117,17 +123,23 @@ class AtariEmulator:
         if self._start is not None:
             self.ale.loadROM(self._rom_path)
         self.ale.reset_game()
+        if self._starts_as_if is not None and self.episode_frames:
+            other = AtariEmulator(self.game, frame_skip=self._starts_as_if)
+            other.reset()
+            self.load(other.save())
+            self.shown = other.ale
         self._start = self.save()
         return True
 
     def act(self, action: Any) -> float:
         """Holds an action for `frame_skip` raw frames and returns the reward."""
+        self.shown = self.ale
         reward = float(self.ale.act(self.actions[action]))
         return reward + 1_000_000 if self._guard and reward < -900_000 else reward
 
     def read(self, screen: NDArray[np.uint8]) -> None:
         """Reads the screen into a buffer: (210, 160) gray or (210, 160, 3) RGB. Stale after `load`, until `act`."""
-        (self.ale.getScreenGrayscale if screen.ndim == 2 else self.ale.getScreenRGB)(screen)
+        (self.shown.getScreenGrayscale if screen.ndim == 2 else self.shown.getScreenRGB)(screen)
 
     def save(self) -> bytes:
         """The emulator's state, without its unused random generator and without the screen."""

@@ -55,13 +55,15 @@ def make_play(spec: EnvSpec, view: View, rng: np.random.Generator, *, render: bo
     """
     game = atari_game_of(spec.id) if spec.factory is None else None
     if game is not None and isinstance(view, AtariView):
+        frame_skip = int(spec.kwargs.get("frame_skip", 4))
         emulator = AtariEmulator(
             game,
             full_action_space=bool(spec.kwargs.get("full_action_space", False)),
             max_frames=view.max_frames,
             rollover_guard=bool(spec.kwargs.get("rollover_guard", True)),
+            start_skip=frame_skip,
         )
-        return AtariPlay(emulator, view, rng, frame_skip=int(spec.kwargs.get("frame_skip", 4)))
+        return AtariPlay(emulator, view, rng, frame_skip=frame_skip)
     if game is None and isinstance(view, PlainView):
         return PlainPlay(make_env(spec, render=render), view, rng)
     raise InputError(f"{spec.id} cannot be seen through a {type(view).__name__}")

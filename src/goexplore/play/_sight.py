@@ -52,7 +52,7 @@ class AtariSight:
         return cell_key(cells, self._first[kind] if self._shows == "start" else self._read(kind), self)
 
     def _read(self, kind: str) -> NDArray[np.uint8]:
-        ale = self._emulator.ale
+        ale = self._emulator.shown
         screen: NDArray[np.uint8] = ale.getScreen() if kind == "palette" else ale.getScreenGrayscale()
         return screen.copy()
 
