@@ -23,6 +23,9 @@ CHUNK = 64
 """Steps that are learnt from together; the memory begins empty."""
 LATE_STEPS = 8
 """Steps by which a replay may be late; its last action is held meanwhile."""
+NEAR = 0.5
+"""A replay is where it should be if what it sees differs from the demonstration by no more than this share of what the
+demonstration itself changes by in `LATE_STEPS`."""
 MOST_BYTES = 256 << 20
 """Observations that a rank keeps."""
 
@@ -33,6 +36,9 @@ class CloningConfig:
 
     replays: int = 0
     """Blind replays under noise, on all ranks together. 0: no warm start."""
+    stretch_steps: int = 0
+    """Replay stretches of so many agent steps, each from anywhere along the demonstrations, and learn those that lose
+    neither a life nor points. 0: from reset to the end, which seldom succeeds where a demonstration is long."""
     epochs: int = 8
     """Times that what succeeded is gone through."""
     chunks: int = 16
@@ -45,9 +51,10 @@ class CloningConfig:
     """Keeps the policy from being too sure of what it has seen only there."""
 
     def __post_init__(self) -> None:
-        if self.replays < 0 or self.epochs < 1 or self.chunks < 1:
+        if min(self.replays, self.stretch_steps) < 0 or min(self.epochs, self.chunks) < 1:
             raise InputError(
-                f"replays {self.replays}, epochs {self.epochs}, chunks {self.chunks}: expected at least 0, 1 and 1"
+                f"replays {self.replays}, stretch_steps {self.stretch_steps}, epochs {self.epochs}, chunks"
+                f" {self.chunks}: expected at least 0, 0, 1 and 1"
             )
 
 
@@ -123,14 +130,71 @@ def noisy_replays(
                 break
         if not matched or play.lives < lives:
             continue
-        returns, ahead = [0.0] * len(rewards), 0.0
-        for step in range(len(rewards) - 1, -1, -1):
-            ahead = scale * rewards[step] + gamma * ahead
-            returns[step] = ahead
-        kept.add(observations, actions[: len(rewards)], returns)
+        kept.add(observations, actions[: len(rewards)], _discounted(rewards, scale, gamma))
         if kept.bytes >= MOST_BYTES:
             break
     return kept
+
+
+def noisy_stretches(
+    play: Play,
+    routes: Sequence[Route],
+    *,
+    count: int,
+    steps: int,
+    scale: float,
+    gamma: float,
+    tolerance: float,
+    rng: np.random.Generator,
+) -> Replays:
+    """Replays stretches of demonstrations under noise, each from anywhere; keeps those that come out where they should.
+
+    They have lost neither lives nor points, and see what the demonstration saw about then. What follows is taken to be
+    worth what it is there.
+    """
+    kept = Replays(play.spaces)
+    returns = [route.returns(gamma, scale) for route in routes]
+    for number in range(count):
+        index = number % len(routes)
+        route = routes[index]
+        start = int(rng.integers(len(route)))
+        end = min(start + steps, len(route))
+        route.put(play, start)
+        observations, rewards = [], []
+        for action in route.actions[start:end]:
+            observations.append(np.array(play.observation))
+            reward, over = play.step(action)
+            rewards.append(reward)
+            if over:
+                break
+        score = float(route.scores[start]) + sum(rewards) + tolerance * abs(route.final)
+        at = start + len(rewards)
+        lost = play.lives < route.least_lives(at, LATE_STEPS) or score < route.threshold(at, LATE_STEPS)
+        if lost or (at < len(route) and (over or not _is_near(route, play, at))):
+            continue
+        after = float(returns[index][at]) if at < len(route) else 0.0
+        kept.add(observations, route.actions[start:at], _discounted(rewards, scale, gamma, after))
+        if kept.bytes >= MOST_BYTES:
+            break
+    return kept
+
+
+def _is_near(route: Route, play: Play, step: int) -> bool:
+    """Whether what is seen now is much nearer to what a demonstration saw about then than that changes meanwhile."""
+    now = np.array(play.observation, np.float32)  # looking at other states may put the game there
+    about = range(max(0, step - LATE_STEPS), min(step + LATE_STEPS, len(route) - 1) + 1)
+    seen = np.stack([route.seen(play, each) for each in about]).astype(np.float32)
+    changes = np.abs(seen - seen[step - about.start]).reshape(len(seen), -1).mean(axis=1).max()
+    apart = np.abs(seen - now).reshape(len(seen), -1).mean(axis=1).min()
+    return bool(apart <= NEAR * changes)
+
+
+def _discounted(rewards: Sequence[float], scale: float, gamma: float, after: float = 0.0) -> list[float]:
+    """What lies ahead of each step, with `after` behind the last."""
+    returns = [0.0] * len(rewards)
+    for step in range(len(rewards) - 1, -1, -1):
+        after = returns[step] = scale * rewards[step] + gamma * after
+    return returns
 
 
 def clone(

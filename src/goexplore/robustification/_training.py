@@ -17,7 +17,7 @@ from goexplore.errors import InputError
 from goexplore.learn import ActorCritic, Agent, Ranks, WorkerEnvironments
 from goexplore.play import Play, make_play
 from goexplore.policies import Policy
-from goexplore.robustification._cloning import clone, noisy_replays
+from goexplore.robustification._cloning import clone, noisy_replays, noisy_stretches
 from goexplore.robustification._config import RobustifyConfig
 from goexplore.robustification._curriculum import VIRTUAL, Episode
 from goexplore.robustification._environments import (
@@ -146,15 +146,23 @@ class Training:
     def _clone(self) -> None:
         """The warm start. Its own stream of randomness leaves everything else as it would be without."""
         config = self._config
-        noise, order = np.random.SeedSequence(self._seed, spawn_key=(self._ranks.rank, 1)).spawn(2)
-        replays = noisy_replays(
-            make_play(self._spec, config.view, np.random.default_rng(noise)),
-            self.routes,
-            count=self._ranks.share(config.cloning.replays),
-            scale=self.reward_scale,
-            gamma=config.ppo.gamma,
-            tolerance=config.backward.score_tolerance,
-        )
+        noise, order, starts = np.random.SeedSequence(self._seed, spawn_key=(self._ranks.rank, 1)).spawn(3)
+        play = make_play(self._spec, config.view, np.random.default_rng(noise))
+        count, steps = self._ranks.share(config.cloning.replays), config.cloning.stretch_steps
+        scale, gamma, tolerance = self.reward_scale, config.ppo.gamma, config.backward.score_tolerance
+        if steps:
+            replays = noisy_stretches(
+                play,
+                self.routes,
+                count=count,
+                steps=steps,
+                scale=scale,
+                gamma=gamma,
+                tolerance=tolerance,
+                rng=np.random.default_rng(starts),
+            )
+        else:
+            replays = noisy_replays(play, self.routes, count=count, scale=scale, gamma=gamma, tolerance=tolerance)
         loss = clone(self._agent, replays, config.cloning, self._ranks, np.random.default_rng(order))
         if loss is None:
             warnings.warn("no blind replay succeeded under noise: there is no warm start", stacklevel=2)
