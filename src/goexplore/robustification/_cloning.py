@@ -169,8 +169,9 @@ def noisy_stretches(
                 break
         score = float(route.scores[start]) + sum(rewards) + tolerance * abs(route.final)
         at = start + len(rewards)
-        lost = play.lives < route.least_lives(at, LATE_STEPS) or score < route.threshold(at, LATE_STEPS)
-        if lost or (at < len(route) and (over or not _is_near(route, play, at))):
+        if play.lives < route.least_lives(at, LATE_STEPS) or score < route.threshold(at, LATE_STEPS):
+            continue
+        if score < route.final if at == len(route) else over or not _is_near(route, play, at):
             continue
         after = float(returns[index][at]) if at < len(route) else 0.0
         kept.add(observations, route.actions[start:at], _discounted(rewards, scale, gamma, after))
