@@ -310,3 +310,7 @@ def test_a_policy_that_does_not_fit_is_refused(demonstrations, tmp_path):
     with pytest.raises(InputError, match="another network"):
         train(demonstrations, tmp_path / "out", ranks=1, begin_with=known.run)
     assert not (tmp_path / "out").exists()
+    policy = Policy.load(known.run, trust=True)
+    policy.env = replace(policy.env, id="somewhere:Else")
+    with pytest.raises(InputError, match=r"another environment: somewhere:Else"):
+        Training([chain_demonstration(12)], other, seed=0, ranks=Ranks(), first=policy)

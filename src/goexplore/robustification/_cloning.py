@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from goexplore.errors import InputError
 from goexplore.learn import Agent, Ranks, Spaces
 from goexplore.play import Play, draw_no_ops
-from goexplore.robustification._route import Route
+from goexplore.robustification._route import Route, discounted
 
 CHUNK = 64
 """Steps that are learnt from together; the memory begins empty."""
@@ -73,14 +74,14 @@ class Replays:
     def __len__(self) -> int:
         return len(self._chunks)
 
-    def add(self, observations: Sequence[np.ndarray], actions: Sequence[object], returns: Sequence[float]) -> None:
+    def add(self, observations: Sequence[np.ndarray], actions: Sequence[object], returns: NDArray[np.float32]) -> None:
         """Adds a replay."""
         for first in range(0, len(actions), CHUNK):
             part = slice(first, first + CHUNK)
             chunk = {
                 "observations": np.stack(observations[part]),
                 "actions": np.array(actions[part], self._spaces.action_dtype),
-                "returns": np.array(returns[part], np.float32),
+                "returns": returns[part],
             }
             self._chunks.append(chunk)
             self.bytes += chunk["observations"].nbytes
@@ -130,7 +131,7 @@ def noisy_replays(
                 break
         if not matched or play.lives < lives:
             continue
-        kept.add(observations, actions[: len(rewards)], _discounted(rewards, scale, gamma))
+        kept.add(observations, actions[: len(rewards)], discounted(rewards, gamma, scale))
         if kept.bytes >= MOST_BYTES:
             break
     return kept
@@ -174,7 +175,7 @@ def noisy_stretches(
         if score < route.final if at == len(route) else over or not _is_near(route, play, at):
             continue
         after = float(returns[index][at]) if at < len(route) else 0.0
-        kept.add(observations, route.actions[start:at], _discounted(rewards, scale, gamma, after))
+        kept.add(observations, route.actions[start:at], discounted(rewards, gamma, scale, after))
         if kept.bytes >= MOST_BYTES:
             break
     return kept
@@ -188,14 +189,6 @@ def _is_near(route: Route, play: Play, step: int) -> bool:
     changes = np.abs(seen - seen[step - about.start]).reshape(len(seen), -1).mean(axis=1).max()
     apart = np.abs(seen - now).reshape(len(seen), -1).mean(axis=1).min()
     return bool(apart <= NEAR * changes)
-
-
-def _discounted(rewards: Sequence[float], scale: float, gamma: float, after: float = 0.0) -> list[float]:
-    """What lies ahead of each step, with `after` behind the last."""
-    returns = [0.0] * len(rewards)
-    for step in range(len(rewards) - 1, -1, -1):
-        after = returns[step] = scale * rewards[step] + gamma * after
-    return returns
 
 
 def clone(

@@ -284,6 +284,7 @@ def robustify_preset(name: str, env_id: str) -> RobustifyConfig:
     preset = PRESETS[name]
     if is_atari(env_id):
         return preset
-    plain = replace(preset.network, convolutions=(), hidden=(128, 128) if name == "laptop" else preset.network.hidden)
+    hidden = (128, 128) if name == "laptop" else preset.network.hidden
+    plain = replace(preset.network, convolutions=(), centred=False, hidden=hidden)  # there are no pictures to centre
     backward = PLAIN_LAPTOP_BACKWARD if name == "laptop" else preset.backward
     return replace(preset, view=PlainView(), network=plain, backward=backward)

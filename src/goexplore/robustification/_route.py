@@ -103,11 +103,18 @@ class Route:
 
     def returns(self, gamma: float, scale: float) -> NDArray[np.float32]:
         """Scaled and discounted reward ahead of each step, to the demonstration's end."""
-        ahead, result = 0.0, np.zeros(len(self), np.float32)
-        for step in range(len(self) - 1, -1, -1):
-            ahead = scale * self.rewards[step] + gamma * ahead
-            result[step] = ahead
-        return result
+        return discounted(self.rewards, gamma, scale)
+
+
+def discounted(
+    rewards: Sequence[float] | NDArray[np.float64], gamma: float, scale: float, after: float = 0.0
+) -> NDArray[np.float32]:
+    """Scaled and discounted reward ahead of each step, with `after` behind the last."""
+    result = np.zeros(len(rewards), np.float32)
+    for step in range(len(rewards) - 1, -1, -1):
+        after = scale * rewards[step] + gamma * after
+        result[step] = after
+    return result
 
 
 def reward_scale(routes: Sequence[Route], gamma: float, target: float | None) -> float:

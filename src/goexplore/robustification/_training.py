@@ -65,6 +65,7 @@ class Training:
     ) -> None:
         self._config, self._ranks, self._seed = config, ranks, seed
         spec, backward, ppo = demonstrations[0].env, config.backward, config.ppo
+        self._demonstrations, self._spec = demonstrations, spec
         games, choices = np.random.SeedSequence(seed, spawn_key=(ranks.rank,)).spawn(2)
         scratch = make_play(spec, config.view, np.random.default_rng(0))
         self.routes = [Route(each, scratch) for each in demonstrations]
@@ -92,22 +93,23 @@ class Training:
         if config.network.centred:
             self.network.centre_on(_glimpses(self.routes, scratch))
         if first is not None:
-            self._begin_with(first.network)
+            self._begin_with(first)
         self.frames_per_step = per_step
         self.iteration, self.steps = 0, 0
         self._moves_every = max(1, round(backward.update_steps * len(self.routes) / ppo.steps))
         self._from_reset: deque[tuple[float, float]] = deque(maxlen=RECENT)
-        self._demonstrations, self._spec = demonstrations, spec
         self._successful = 0  # iterations in a row
 
-    def _begin_with(self, known: ActorCritic) -> None:
+    def _begin_with(self, first: Policy) -> None:
+        known, own = first.network, self.network
         for what, has, wanted in (
-            ("network", known.config, self.network.config),
-            ("observations and actions", known.spaces, self.network.spaces),
+            ("environment", first.env.id, self._spec.id),
+            ("network", known.config, own.config),
+            ("kind of observations or actions", known.spaces, own.spaces),
         ):
             if has != wanted:
                 raise InputError(f"the policy to begin with has another {what}: {has}, and this training {wanted}")
-        self.network.load_state_dict(known.state_dict())
+        own.load_state_dict(known.state_dict())
 
     @property
     def network(self) -> ActorCritic:
