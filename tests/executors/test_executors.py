@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+import itertools
 import os
 import signal
-import threading
 
 import pytest
 
@@ -38,27 +38,22 @@ def test_another_seed_gives_another_archive(search):
     )
 
 
-def test_a_worker_killed_in_mid_batch_changes_nothing(search):
-    """Workers are busy nearly all the time here, so that most kills strike in the middle of a task."""
-    reference = search("goexplore/KeyDoorMaze-v0", batch_size=400).iterate(15).archive.digest()
+def test_workers_killed_in_mid_batch_change_nothing(search):
+    """All workers are killed when a batch is half done, so that at least one of them dies in the middle of a task."""
+    reference = search("goexplore/KeyDoorMaze-v0", batch_size=400).iterate(6).archive.digest()
     executor = ProcessExecutor(2)
     one = search("goexplore/KeyDoorMaze-v0", batch_size=400, executor=executor)
     one.open()
-    stop = threading.Event()
+    results = itertools.count(1)
 
-    def kill_now_and_then():
-        while not stop.wait(0.4):
-            for pid in executor.worker_pids()[:1]:
+    def kill_half_way(result):
+        if next(results) % 400 == 200:
+            for pid in executor.worker_pids():
                 os.kill(pid, signal.SIGKILL)
 
-    killer = threading.Thread(target=kill_now_and_then)
-    killer.start()
-    try:
-        one.iterate(15)
-    finally:
-        stop.set()
-        killer.join()
-    assert executor.replaced_workers > 2
+    executor.on_result = kill_half_way
+    one.iterate(6)
+    assert executor.replaced_workers >= 6
     assert one.archive.digest() == reference
 
 
