@@ -231,3 +231,19 @@ def test_bench_prints_the_promised_keys(cli):
     keys = last_json(completed)
     assert {"ratio_to_raw_emulator", "ratio_large_archive", "bytes_per_cell", "serial_us_per_step"} <= set(keys)
     assert 0.2 < keys["ratio_to_raw_emulator"] < 2
+
+
+def test_help_may_be_cut_off_by_who_reads_it():
+    """`goexplore explore --help | head -1`, whose reader goes away."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    run = subprocess.run(
+        [sys.executable, "-m", "goexplore", "explore", "--help"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    assert run.stderr == ""
+    assert run.returncode == 0

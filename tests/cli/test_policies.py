@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from goexplore.cli import _output
 from tests.conftest import last_json
 
 pytest.importorskip("torch")
@@ -96,3 +97,14 @@ def test_wrong_input_is_one_sentence_and_exit_code_2(folder, arguments, sentence
     assert done.returncode == 2
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_progress_in_a_file_is_a_line_now_and_then(capsys, monkeypatch):
+    monkeypatch.setattr(_output, "SECONDS_BETWEEN_LINES", 0.0)
+    with _output.episodes_shown(20) as tell:
+        tell(3, 2.5)
+    assert capsys.readouterr().err == "3 of 20 episodes, mean score 2.5\n"
+    monkeypatch.setattr(_output, "SECONDS_BETWEEN_LINES", 60.0)
+    with _output.episodes_shown(20) as tell:
+        tell(3, 2.5)
+    assert capsys.readouterr().err == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -41,13 +42,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments[:1] == ["demos"] and arguments[1:2] and arguments[1] in ("show", "export", "import"):
         arguments[:2] = [f"demos-{arguments[1]}"]
-    command = tyro.cli(
-        Command,
-        prog="goexplore",
-        description="Go-Explore: remember promising states, first return to them, then explore.",
-        args=arguments,
-        config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.FlagCreatePairsOff),
-    )
+    try:
+        command = tyro.cli(
+            Command,
+            prog="goexplore",
+            description="Go-Explore: remember promising states, first return to them, then explore.",
+            args=arguments,
+            config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.FlagCreatePairsOff),
+        )
+    except BrokenPipeError:  # `goexplore explore --help | head`: who reads the help has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or flushing at exit fails once more
+        sys.exit(0)
     try:
         code = command.run()
     except GoExploreError as error:

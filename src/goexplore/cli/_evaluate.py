@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tyro
-from rich.console import Console
 
 from goexplore.cli._commands import Json, warn
-from goexplore.cli._output import emit
+from goexplore.cli._output import emit, episodes_shown
 from goexplore.cli._search_options import parse_settings
 from goexplore.errors import InputError
 
@@ -78,11 +77,7 @@ class Evaluate:
             return self._test_returns()
         if self.returns_to != "best":
             raise InputError("--returns-to is for runs of policy-based Go-Explore")
-        with Console(stderr=True).status("playing ...") as status:
-
-            def tell(done: int, mean: float) -> None:
-                status.update(f"{done:,} of {self.episodes:,} episodes, mean {mean:,.1f}")
-
+        with episodes_shown(self.episodes) as tell:
             settings: dict[str, Any] = {"workers": self.workers, "trust": self.trust}
             common = settings | {
                 "episodes": self.episodes,
@@ -98,7 +93,7 @@ class Evaluate:
                 limits: dict[str, Any] = {"until_score": self.until_score, "max_steps": self.max_steps}
                 result = evaluate(chosen, temperature=self.temperature, video=self.video, **limits, **common)
         shown = dataclasses.asdict(result)
-        if not self.blind and self.policy.is_dir():
+        if not self.blind and (self.policy / "config.json").exists():  # a run folder
             name = f"{Path(result.policy).stem}-{result.episodes}-seed-{self.seed}-temperature-{result.temperature:g}"
             (self.policy / "evaluations").mkdir(exist_ok=True)  # for reports
             write_json(self.policy / "evaluations" / f"{name}.json", shown)
@@ -116,11 +111,7 @@ class Evaluate:
             if field.name not in OPTIONS_OF_RETURNS and getattr(self, field.name) != field.default:
                 option = field.name.replace("_", "-")
                 raise InputError(f"--{option} is not for runs of policy-based Go-Explore, whose returns are tested")
-        with Console(stderr=True).status("returning ...") as status:
-
-            def tell(done: int, mean: float) -> None:
-                status.update(f"{done:,} of {self.episodes:,} episodes, mean score {mean:,.1f}")
-
+        with episodes_shown(self.episodes) as tell:
             result = evaluate_returns(
                 self.policy,
                 episodes=self.episodes,

@@ -6,11 +6,17 @@ import dataclasses
 import json
 import math
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+SECONDS_BETWEEN_LINES = 10.0
+"""Of progress that goes to a file."""
 
 
 def emit(result: Any, *, as_json: bool, title: str = "", next_commands: list[str] | None = None) -> None:
@@ -27,6 +33,24 @@ def emit(result: Any, *, as_json: bool, title: str = "", next_commands: list[str
     console.print(table)
     for command in next_commands or []:
         console.print(f"next: {command}", highlight=False, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def episodes_shown(total: int) -> Iterator[Callable[[int, float], None]]:
+    """Shows how many episodes are done and their mean score: in place, or as a line now and then in a file."""
+    console = Console(stderr=True)
+    said_at = time.monotonic()
+    with console.status("playing ...") as status:
+
+        def tell(done: int, mean: float) -> None:
+            nonlocal said_at
+            text = f"{done:,} of {total:,} episodes, mean score {mean:,.1f}"
+            status.update(text)
+            if not console.is_terminal and time.monotonic() - said_at >= SECONDS_BETWEEN_LINES:
+                said_at = time.monotonic()
+                print(text, file=sys.stderr, flush=True)
+
+        yield tell
 
 
 def _plain(value: Any) -> Any:

@@ -47,15 +47,19 @@ class SearchOptions:
         return given | {"fitting": parse_settings(self.fitting) or None}
 
 
+PYTHON = {"True": True, "False": False, "None": None}
+"""Values as Python spells them, which JSON does not know."""
+
+
 def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """Turns NAME=VALUE words into keyword arguments; values are JSON where they can be, text otherwise."""
+    """Turns NAME=VALUE words into keyword arguments; values are JSON or Python's constants, or else text."""
     settings: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not all(part.isidentifier() for part in name.split(".")):
             raise InputError(f"setting {pair!r} should look like name=value")
         try:
-            settings[name] = json.loads(value)
+            settings[name] = PYTHON[value] if value in PYTHON else json.loads(value)
         except ValueError:
             settings[name] = value
     return settings

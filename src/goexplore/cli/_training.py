@@ -192,7 +192,11 @@ class Policy(TrainingOptions):
 
 
 def _say(result: RobustifyResult | ControlResult | PolicyResult, *, as_json: bool) -> int:
+    from goexplore.learn import torchrun_rank
+
     interrupted = result.stopped_by == "interrupt"
+    if torchrun_rank():  # the first speaks for all
+        return INTERRUPTED if interrupted else 0
     if interrupted:
         warn(f"stopped and saved; go on with: {result.resume_command}")
     next_commands = [f"goexplore evaluate {result.run}", result.resume_command]
