@@ -5,7 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
-from goexplore.robustification import Actor, BackwardConfig, Balance, Curriculum, Route
+from goexplore.robustification import Actor, BackwardConfig, Balance, Curriculum, RewardScale, Route, whole
 from tests.robustification.chain import chain_demonstration, chain_play
 
 
@@ -13,8 +13,10 @@ def actor(config: BackwardConfig, *, odds=0.0, route=None, play=None, seed=0):
     play = play or chain_play()
     route = route or Route(chain_demonstration(), play)
     window = max(1, config.window_frames // play.frames_per_step)
-    curriculum = Curriculum([len(route)], window=window, threshold=config.move_threshold)
-    made = Actor(play, [route], curriculum, Balance(odds, 1), config, scale=1.0, rng=np.random.default_rng(seed))
+    curriculum = Curriculum(whole(len(route)), window=window, threshold=config.move_threshold)
+    made = Actor(
+        play, [route], curriculum, Balance(odds, 1), config, scale=RewardScale(), rng=np.random.default_rng(seed)
+    )
     return made, curriculum, route
 
 

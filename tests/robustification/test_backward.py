@@ -19,8 +19,10 @@ from goexplore.robustification import (  # noqa: E402
     Balance,
     Curriculum,
     Imitator,
+    RewardScale,
     Route,
     reward_scale,
+    whole,
 )
 from tests.robustification.actors import actor  # noqa: E402
 from tests.robustification.chain import chain_demonstration, chain_play  # noqa: E402
@@ -146,23 +148,26 @@ def test_a_match_may_be_an_end_along_a_demonstration_and_from_reset():
         assert not cut
         assert end == (len(made.over) > before)
         rewarded += bool(reward)
-    assert {episode.demonstration for episode in made.over} == {VIRTUAL, 0}
+    assert {episode.leg for episode in made.over} == {VIRTUAL, 0}
     for episode in made.over:
         assert episode.steps == max(1, 6 - episode.start), "not a step after the match"
     assert rewarded == sum(episode.start <= 5 for episode in made.over)
 
 
-def test_an_episode_from_reset_is_cut_when_nothing_happens_for_long():
+@pytest.mark.parametrize("ends", [False, True])
+def test_an_episode_from_reset_is_cut_or_ended_when_nothing_happens_for_long(ends):
     """Two rewards 40 steps apart: a wait as long as the demonstration's own is allowed, twice as long is not."""
     env = EnvSpec("tests.robustification.actors:Scores", {"at": 40})
     demonstration = Demonstration(env, np.zeros(60, np.uint8), np.eye(60)[40], False, "", 1)
     play = make_play(env, PlainView(), np.random.default_rng(0))
-    config = BackwardConfig(allowed_lag_frames=5, virtual_cut_frames=10)
+    config = BackwardConfig(allowed_lag_frames=5, virtual_cut_frames=10, stuck_ends=ends)
     made, _, _ = actor(config, odds=1e9, route=Route(demonstration, play), play=play)
+    over = []
     while not made.over:
         _, end, cut = made.step(0)
-        assert not end
-    assert cut
+        over.append((end, cut))
+    assert over[-1] == (ends, not ends)
+    assert not any(map(any, over[:-1]))
     assert made.over[0].steps == 41 + 41 + 5, "the longest wait is 41 steps, then the lag"
 
 
@@ -181,19 +186,27 @@ def test_success_counts_whatever_ends_the_episode():
     assert all(episode.matched for episode in made.over)
 
 
-def test_doing_nothing_may_last_longer_in_mid_demonstration_than_at_reset():
+@pytest.mark.parametrize(("share", "at_start", "in_the_middle"), [(1.0, 200, 200), (0.5, 200, 200), (0.0, 30, None)])
+def test_doing_nothing_may_last_longer_than_at_reset(share, at_start, in_the_middle):
+    """So that what moves is met in all its phases, as it is after a lost life; at the start no less than elsewhere."""
     play = chain_play()
     waits: list[int] = []
     play.max_no_ops, play.do_nothing = 30, lambda frames: waits.append(frames) or (0.0, False)
-    config = BackwardConfig(window_frames=1, virtual=False, mid_no_ops=1.0, mid_no_op_frames=200)
+    config = BackwardConfig(window_frames=1, virtual=False, mid_no_ops=share, mid_no_op_frames=200)
     made, curriculum, _ = actor(config, play=play)
-    for start, most in ((40, 200), (0, 30)):
+    for start, most in ((40, in_the_middle), (0, at_start)):
         curriculum.latest[0] = start
         waits.clear()
-        for _ in range(300):
+        for _ in range(600):
             made.begin()
+        if most is None:
+            assert not waits
+            continue
         assert most * 0.9 < max(waits) <= most
         assert min(waits) < 5
+        assert len(waits) == 600 if start == 0 else abs(len(waits) - 600 * share) < 60
+        if start == 0 and 0 < share < 1:
+            assert np.mean(np.array(waits) <= 30) > 0.5  # as many as at reset, as often as before
 
 
 @pytest.mark.atari
@@ -227,6 +240,12 @@ def test_a_demonstration_may_lose_lives_of_its_own():
     assert made.over[0].start == 0
 
 
+def test_large_rewards_need_not_drown_small_ones():
+    assert [RewardScale(2.0)(reward) for reward in (100.0, -5.0, 0.0)] == [200.0, -10.0, 0.0]
+    assert [RewardScale(2.0, 0.5)(reward) for reward in (100.0, -25.0, 0.0)] == [20.0, -10.0, 0.0]
+    assert [RewardScale(2.0, 0.0)(reward) for reward in (100.0, -25.0, 0.0)] == [2.0, -2.0, 0.0]
+
+
 def test_the_reward_scale_of_the_paper():
     """100 points after 90 steps with gamma 0.999: mu_V = 95.7, m = 0.1045 for C = 10."""
     play = make_play(
@@ -242,16 +261,16 @@ def test_the_reward_scale_of_the_paper():
         "",
         1,
     )
-    assert reward_scale([Route(demonstration, play)], 0.999, 10.0) == pytest.approx(0.1045, abs=1e-4)
+    assert reward_scale([Route(demonstration, play)], 0.999, 10.0).factor == pytest.approx(0.1045, abs=1e-4)
 
 
 def test_imitators_show_the_demonstration_and_what_it_achieves():
     play = chain_play()
     route = Route(chain_demonstration(), play)
-    curriculum = Curriculum([50], window=10, threshold=0.2)
+    curriculum = Curriculum(whole(50), window=10, threshold=0.2)
     curriculum.latest[0] = 30
     config = BackwardConfig(imitation_frames=8, imitation_from_start=0.3)
-    made = Imitator(play, [route], [route.returns(0.9, 2.0)], curriculum, config, np.random.default_rng(0))
+    made = Imitator(play, [route], [route.returns(0.9, RewardScale(2.0))], curriculum, config, np.random.default_rng(0))
     from_start = steps = 0
     began_at_start = made._step == 0
     for _ in range(6000):
@@ -269,10 +288,10 @@ def test_imitators_show_the_demonstration_and_what_it_achieves():
 def test_imitated_steps_may_be_drawn_one_by_one():
     play = chain_play()
     route = Route(chain_demonstration(), play)
-    curriculum = Curriculum([50], window=10, threshold=0.2)
+    curriculum = Curriculum(whole(50), window=10, threshold=0.2)
     curriculum.latest[0] = 30
     config = BackwardConfig(imitation_frames=8, imitation_from_start=0.3, imitate_shuffled=True)
-    made = Imitator(play, [route], [route.returns(0.9, 2.0)], curriculum, config, np.random.default_rng(0))
+    made = Imitator(play, [route], [route.returns(0.9, RewardScale(2.0))], curriculum, config, np.random.default_rng(0))
     drawn = []
     for _ in range(4000):
         at = int(np.argmax(made.observation))

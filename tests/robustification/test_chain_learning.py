@@ -17,7 +17,9 @@ from goexplore.robustification import (  # noqa: E402
     BackwardEnvironments,
     Balance,
     Curriculum,
+    RewardScale,
     Route,
+    whole,
 )
 from tests.robustification.chain import chain_demonstration, chain_play, chain_spec  # noqa: E402
 
@@ -64,7 +66,7 @@ def training(environments):
 
 def test_the_backward_algorithm_solves_a_chain_of_fifty_states():
     routes = [Route(chain_demonstration(), chain_play())]
-    curriculum, balance = Curriculum([50], window=8, threshold=0.2, decay=0.5), Balance(odds=0.1, actors=16)
+    curriculum, balance = Curriculum(whole(50), window=8, threshold=0.2, decay=0.5), Balance(odds=0.1, actors=16)
     environments = BackwardEnvironments(
         lambda rng: make_play(chain_spec(), PlainView(**NOISE), rng),
         routes,
@@ -73,7 +75,7 @@ def test_the_backward_algorithm_solves_a_chain_of_fifty_states():
         CHAIN,
         actors=16,
         imitators=2,
-        scale=1.0,
+        scale=RewardScale(),
         gamma=PPO.gamma,
         seeds=np.random.SeedSequence(0),
     )
@@ -81,7 +83,7 @@ def test_the_backward_algorithm_solves_a_chain_of_fifty_states():
     for iteration in training(environments):
         episodes = environments.episodes()
         curriculum.count(episodes)
-        from_reset += [episode.score > 0 for episode in episodes if episode.demonstration == VIRTUAL]
+        from_reset += [episode.score > 0 for episode in episodes if episode.leg == VIRTUAL]
         if iteration % 4 == 3:
             curriculum.move()
             if curriculum.at_start(0):

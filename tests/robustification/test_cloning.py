@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from goexplore.learn import Ranks  # noqa: E402
 from goexplore.play import PlainView, make_play  # noqa: E402
-from goexplore.robustification import CloningConfig, Route, Training  # noqa: E402
+from goexplore.robustification import CloningConfig, RewardScale, Route, Training  # noqa: E402
 from goexplore.robustification._cloning import noisy_replays, noisy_stretches  # noqa: E402
 from tests.robustification.chain import chain_demonstration, chain_spec  # noqa: E402
 from tests.robustification.test_training import SMALL  # noqa: E402
@@ -22,7 +22,7 @@ LENGTH = 12
 def replays(noise: float, count: int):
     play = make_play(chain_spec(LENGTH), PlainView(random_actions=noise), np.random.default_rng(0))
     routes = [Route(chain_demonstration(LENGTH), play)]
-    return noisy_replays(play, routes, count=count, scale=2.0, gamma=0.9, tolerance=0.0)
+    return noisy_replays(play, routes, count=count, scale=RewardScale(2.0), gamma=0.9, tolerance=0.0)
 
 
 def test_only_replays_that_succeed_are_kept():
@@ -40,11 +40,18 @@ def test_of_stretches_those_are_kept_that_come_out_where_they_should():
     play = make_play(chain_spec(), PlainView(random_actions=0.2), np.random.default_rng(0))
     route = Route(chain_demonstration(), play)
     kept = noisy_stretches(
-        play, [route], count=400, steps=3, scale=2.0, gamma=0.9, tolerance=0.0, rng=np.random.default_rng(0)
+        play,
+        [route],
+        count=400,
+        steps=3,
+        scale=RewardScale(2.0),
+        gamma=0.9,
+        tolerance=0.0,
+        rng=np.random.default_rng(0),
     )
     assert len(kept) / 400 == pytest.approx((1 - 0.2 * 0.75) ** 3, abs=0.1)
     (batch,) = kept.batches(len(kept), 1, np.random.default_rng(0))
-    expected = route.returns(0.9, 2.0)
+    expected = route.returns(0.9, RewardScale(2.0))
     starts = batch["observations"][0].argmax(dim=1).tolist()
     assert len(set(starts)) > 40
     for chunk, start in enumerate(starts):

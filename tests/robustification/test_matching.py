@@ -1,4 +1,4 @@
-"""What counts as matching a demonstration: where points are lost, and with a horizon."""
+"""What counts as matching a demonstration: where points are lost, and leg by leg."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ torch = pytest.importorskip("torch")
 
 from goexplore.demos import Demonstration  # noqa: E402
 from goexplore.envs import EnvSpec  # noqa: E402
-from goexplore.play import PlainView, make_play  # noqa: E402
-from goexplore.robustification import BackwardConfig, Route  # noqa: E402
+from goexplore.play import PlainView, Play, make_play  # noqa: E402
+from goexplore.robustification import Actor, BackwardConfig, Balance, RewardScale, Route  # noqa: E402
+from goexplore.robustification._environments import make_curriculum  # noqa: E402
 from tests.robustification.actors import actor  # noqa: E402
 
 
@@ -132,24 +133,47 @@ class Coins(gym.Env):
         return np.array([self.time], np.float32), float(self.time % 5 == 0), False, False, {}
 
 
-def test_with_a_horizon_an_episode_is_cut_at_the_first_reward_beyond_it():
-    """A cut, not an end: what follows counts by its value. From where nothing follows, the whole score is needed."""
+def coins() -> tuple[Play, Route]:
     env = EnvSpec("tests.robustification.test_matching:Coins")
     rewards = (np.arange(1, 21) % 5 == 0).astype(float)
-    demonstration = Demonstration(env, np.zeros(20, np.uint8), rewards, False, "", 1)
     play = make_play(env, PlainView(), np.random.default_rng(0))
-    route = Route(demonstration, play)
-    assert route.targets(None).tolist() == [20] * 20
-    assert route.targets(6).tolist() == [10] * 5 + [15] * 5 + [20] * 10
-    config = BackwardConfig(
-        window_frames=1, virtual=False, horizon_frames=6, match_ends=True, extra_frames_coefficient=0.0
-    )
-    made, curriculum, _ = actor(config, route=route, play=play)
-    for start, steps, is_cut in ((0, 11, True), (3, 8, True), (5, 11, True), (12, 8, False), (19, 1, False)):
-        curriculum.latest[0] = start
-        made.over.clear()
+    return play, Route(Demonstration(env, np.zeros(20, np.uint8), rewards, False, "", 1), play)
+
+
+def test_legs_end_with_rewards_that_count():
+    _, route = coins()
+    assert route.legs(6) == [(0, 10), (10, 20)]
+    assert route.legs(5) == [(0, 5), (5, 10), (10, 15), (15, 20)]
+    assert route.legs(None) == [(0, 20)]
+    assert route.legs(12) == [(0, 15), (15, 20)], "the rest is the last"
+    assert route.legs(5, tolerance=0.3) == [(0, 20)], "a coin may be missing"
+
+
+def test_an_episode_goes_on_into_a_leg_that_is_begun_in_at_its_start():
+    """Each leg is an episode of its own for the curriculum; until the next is learnt so far, it is cut."""
+    play, route = coins()
+    config = BackwardConfig(window_frames=1, virtual=False, leg_frames=6, match_ends=True, extra_frames_coefficient=0.0)
+    curriculum = make_curriculum([route], config, 1)
+    made = Actor(play, [route], curriculum, Balance(0.0, 1), config, scale=RewardScale(), rng=np.random.default_rng(0))
+    assert [(leg.begin, leg.end) for leg in curriculum.legs] == [(0, 10), (10, 20)]
+    ends = []
+    for second in (19, 10):
+        curriculum.latest = [7, second]
         made.begin()
-        while not made.over:
+        made.over.clear()
+        while len(made.over) < 400:
+            before = len(made.over)
             reward, end, cut = made.step(0)
-        assert (made.over[0].matched, made.over[0].steps, cut, end) == (True, steps, is_cut, not is_cut)
-        assert not (cut and reward), "the cut step's own reward would be lost"
+            if len(made.over) > before:
+                over = made.over[-1]
+                assert over.matched
+                assert not (cut and reward)
+                ends.append((second, over.leg, over.start, over.steps, end, cut))
+        made.over.clear()
+    # From 7 to the tenth step, and one more for the cut; into the second leg: exactly to the reward, and on.
+    assert {each for each in ends if each[0] == 19} == {(19, 0, 7, 4, False, True), (19, 1, 19, 1, True, False)}
+    assert {each for each in ends if each[0] == 10} == {
+        (10, 0, 7, 4, False, True),
+        (10, 0, 7, 3, False, False),
+        (10, 1, 10, 10, True, False),
+    }

@@ -18,7 +18,7 @@ from torch import Tensor
 from goexplore.errors import InputError
 from goexplore.learn import Agent, Ranks, Spaces
 from goexplore.play import Play, draw_no_ops
-from goexplore.robustification._route import Route, discounted
+from goexplore.robustification._route import RewardScale, Route, discounted
 
 CHUNK = 64
 """Steps that are learnt from together; the memory begins empty."""
@@ -110,7 +110,7 @@ def noisy_replays(
     routes: Sequence[Route],
     *,
     count: int,
-    scale: float,
+    scale: RewardScale,
     gamma: float,
     tolerance: float,
 ) -> Replays:
@@ -126,7 +126,7 @@ def noisy_replays(
             reward, over = play.step(action)
             rewards.append(reward)
             score += reward
-            matched = score + tolerance * abs(route.final) >= route.final
+            matched = score + route.tolerated(tolerance) >= route.final
             if over or play.lives < lives or (matched and len(rewards) >= len(route)):
                 break
         if not matched or play.lives < lives:
@@ -143,7 +143,7 @@ def noisy_stretches(
     *,
     count: int,
     steps: int,
-    scale: float,
+    scale: RewardScale,
     gamma: float,
     tolerance: float,
     rng: np.random.Generator,
@@ -168,7 +168,7 @@ def noisy_stretches(
             rewards.append(reward)
             if over:
                 break
-        score = float(route.scores[start]) + sum(rewards) + tolerance * abs(route.final)
+        score = float(route.scores[start]) + sum(rewards) + route.tolerated(tolerance)
         at = start + len(rewards)
         if play.lives < route.least_lives(at, LATE_STEPS) or score < route.threshold(at, LATE_STEPS):
             continue

@@ -25,10 +25,12 @@ class BackwardConfig:
     allowed_lag_frames: int = 50
     """An episode whose score is below the demonstration's by more than this much time has failed. Paper: 50; 10 in
     robotics. More lets a policy wait for the right moment."""
-    horizon_frames: int | None = None
-    """An episode has matched, and is cut, once it has the score of the demonstration's first reward so much later than
-    its start; what comes after that was learnt before. None: it must have the whole score. Paper: None. With a
-    horizon, the cost of a long demonstration grows with its length and not with the square of it."""
+    leg_frames: int | None = None
+    """Divide a demonstration into legs at rewards that are at least so many raw frames apart. Each has a window of its
+    own, so that all are learnt at once and none is forgotten; legs that fail are begun in more often. An episode has
+    matched, and is cut, when its leg is done, or goes on into the next one if that is already begun in at its start.
+    With legs, the cost of a long demonstration grows with its length and not with the square of it. None: a
+    demonstration is one leg. Paper: None."""
     score_tolerance: float = 0.0
     """Share of a demonstration's score that an episode may fall short of and still match it. Paper: 0. More where a
     reward falls with time, which noise costs."""
@@ -59,6 +61,9 @@ class BackwardConfig:
     """Cut such an episode when neither a reward nor a lost life has come for so long (or for as long as any
     demonstration goes without, and the allowed lag). None: never. Paper: never. A policy that found a safe spot may
     stay there for ever."""
+    stuck_ends: bool = False
+    """Whether such a cut is an end instead. Paper: no. A cut goes by the value of the spot, which nothing then
+    corrects; an end says what staying there brings."""
     match_ends: bool = False
     """Whether an episode ends where it matches, and one from reset where it matches the best demonstration, as if the
     game were over. Paper: no, some extra frames follow and then a cut. An end is a firm ground for values, and no time
@@ -73,8 +78,9 @@ class BackwardConfig:
     mid_no_ops: float = 0.0
     """Probability of doing nothing for some frames at starts in mid-demonstration too. Paper: only at reset."""
     mid_no_op_frames: int | None = None
-    """Most raw frames of doing nothing at such starts. None: as many as at reset. More where things move in longer
-    cycles, so that a policy meets all of their phases."""
+    """Most raw frames of doing nothing then, and with the same probability at starts from reset. None: as many as at
+    reset. More where things move in longer cycles, so that a policy meets all of their phases: after a lost life it
+    will."""
     hot_frames: int = 0
     """Raw frames at the beginning of an episode in which actions are drawn at `hot_temperature`. Paper: not
     mentioned; the authors' code: 100."""
@@ -83,6 +89,9 @@ class BackwardConfig:
     reward_target: float | None = 10.0
     """C: rewards are scaled so that the mean absolute value along the demonstrations is this. None: as they are.
     Paper: 10; none in robotics."""
+    reward_power: float = 1.0
+    """Rewards are learnt from as their sign times this power of their size. Paper: 1; 0 is the sign alone, as is usual
+    on Atari. Less than 1 where a small reward must be had before a large one."""
     imitation_from_start: float = 0.3
     """Share of imitated steps that belong to replays from reset. Paper: "SIL from start prob." 0.3; 0 in robotics."""
     imitation_frames: int = 32
@@ -94,10 +103,6 @@ class BackwardConfig:
     imitate_failures: bool = False
     """Weigh imitation by 1 - success of the starting point. Paper: not mentioned; the authors' code does."""
 
-    def horizon_steps(self, frames_per_step: int) -> int | None:
-        """The horizon in agent steps."""
-        return None if self.horizon_frames is None else math.ceil(self.horizon_frames / frames_per_step)
-
     def __post_init__(self) -> None:
         for name in ("window_frames", "update_steps", "imitation_frames"):
             if (value := getattr(self, name)) < 1:
@@ -108,6 +113,7 @@ class BackwardConfig:
             "later_start_probability",
             "mid_no_ops",
             "imitation_from_start",
+            "reward_power",
         ):
             if not 0 <= (value := getattr(self, name)) <= 1:
                 raise InputError(f"{name} {value}: expected 0 to 1")
@@ -116,8 +122,8 @@ class BackwardConfig:
                 f"allowed_lag_frames {self.allowed_lag_frames}, hot_frames {self.hot_frames}, success_decay"
                 f" {self.success_decay}: expected at least 0, and success_decay below 1"
             )
-        if self.horizon_frames is not None and self.horizon_frames < 1:
-            raise InputError(f"horizon_frames {self.horizon_frames}: expected at least 1")
+        if self.leg_frames is not None and self.leg_frames < 1:
+            raise InputError(f"leg_frames {self.leg_frames}: expected at least 1")
         if self.mid_no_op_frames is not None and self.mid_no_op_frames < 0:
             raise InputError(f"mid_no_op_frames {self.mid_no_op_frames}: expected at least 0")
 
@@ -201,7 +207,9 @@ LAPTOP = RobustifyConfig(
         most_move_frames=64,
         virtual_odds=0.11,
         virtual_odds_at_start=1.0,
+        leg_frames=240,
         virtual_cut_frames=1_000,
+        stuck_ends=True,
         match_ends=True,
         cut_where_points_fall=True,
         life_loss_fails=True,
@@ -221,6 +229,7 @@ PLAIN_LAPTOP_BACKWARD = replace(
     window_frames=16,
     allowed_lag_frames=50,
     most_move_frames=16,
+    leg_frames=60,
     virtual_cut_frames=250,
     imitation_frames=9,
     score_tolerance=0.1,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +16,12 @@ from goexplore.archive import join_bytes, split_bytes
 from goexplore.demos import Demonstration
 from goexplore.learn import Imitation, Transitions, WorkerEnvironments
 from goexplore.play import Play, make_play
-from goexplore.robustification._actors import Actor, Balance, Imitator
+from goexplore.robustification._actor import Actor
+from goexplore.robustification._balance import Balance
 from goexplore.robustification._config import BackwardConfig, RobustifyConfig
-from goexplore.robustification._curriculum import Curriculum, Episode
-from goexplore.robustification._route import Route, reward_scale
+from goexplore.robustification._curriculum import Curriculum, Episode, Leg
+from goexplore.robustification._imitator import Imitator
+from goexplore.robustification._route import RewardScale, Route, reward_scale
 
 
 class BackwardEnvironments:
@@ -47,7 +50,7 @@ class BackwardEnvironments:
         *,
         actors: int,
         imitators: int,
-        scale: float,
+        scale: RewardScale,
         gamma: float,
         seeds: np.random.SeedSequence,
     ) -> None:
@@ -167,7 +170,7 @@ class Crew:
             backward,
             actors=self.actors,
             imitators=self.imitators,
-            scale=reward_scale(routes, config.ppo.gamma, config.backward.reward_target),
+            scale=reward_scale(routes, config.ppo.gamma, backward.reward_target, backward.reward_power),
             gamma=config.ppo.gamma,
             seeds=self.seeds,
         )
@@ -182,15 +185,19 @@ class BackwardWorkers(WorkerEnvironments):
 
 
 def make_curriculum(routes: Sequence[Route], config: BackwardConfig, frames_per_step: int) -> Curriculum:
-    """Windows at the ends of all demonstrations; settings in frames become steps."""
+    """Windows at the ends of all legs; settings in frames become steps."""
     most = config.most_move_frames
+    shortest = None if config.leg_frames is None else math.ceil(config.leg_frames / frames_per_step)
     return Curriculum(
-        [len(route) for route in routes],
+        [
+            Leg(index, *leg)
+            for index, route in enumerate(routes)
+            for leg in route.legs(shortest, config.score_tolerance)
+        ],
         window=max(1, config.window_frames // frames_per_step),
         threshold=config.move_threshold,
         decay=config.success_decay,
         most_move=None if most is None else max(1, most // frames_per_step),
-        targets=[route.targets(config.horizon_steps(frames_per_step)) for route in routes],
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -72,18 +74,25 @@ class Route:
         """What was seen before a step; where that is cheaper, without putting a game there."""
         return play.look(self._codec.decode(self._states[step] or b"")[0])
 
-    def targets(self, horizon: int | None) -> NDArray[np.int64]:
-        """For each start, the steps of the demonstration after which an episode from there has done its work.
+    def tolerated(self, tolerance: float) -> float:
+        """Points that may be missing, for a share of the final score."""
+        return tolerance * abs(self.final)
+
+    def legs(self, shortest: int | None, tolerance: float = 0.0) -> list[tuple[int, int]]:
+        """Parts that can be learnt side by side, as beginnings and ends: each but the last ends with a reward.
 
         Args:
-            horizon: the first reward at least so many steps after the start will do. None: only the whole will.
+            shortest: steps that a leg has at least, but for the last. None: there is one, which is the whole.
+            tolerance: share of the final score that may be missing; a reward no larger than that ends no leg.
         """
-        if horizon is None or self.ends_below_best:
-            return np.full(len(self), len(self))
-        rewarded = np.append(np.flatnonzero(self.rewards > 0) + 1, len(self))
-        after = np.searchsorted(rewarded, np.arange(len(self)) + horizon)
-        found: NDArray[np.int64] = rewarded[after.clip(max=len(rewarded) - 1)]
-        return found
+        if shortest is None or self.ends_below_best:  # where points are lost, only the end tells
+            return [(0, len(self))]
+        legs, begin = [], 0
+        for end in np.flatnonzero(self.rewards > self.tolerated(tolerance)) + 1:
+            if end - begin >= shortest:
+                legs.append((begin, int(end)))
+                begin = int(end)
+        return legs if begin == len(self) else [*legs, (begin, len(self))]
 
     def threshold(self, step: int, lag: int) -> float:
         """The score below which an episode lags too far behind: the demonstration's least within `lag` steps.
@@ -101,36 +110,51 @@ class Route:
         last = len(self)
         return int(self._lives[min(max(step - lag, 0), last) : min(step + lag, last) + 1].min())
 
-    def returns(self, gamma: float, scale: float) -> NDArray[np.float32]:
+    def returns(self, gamma: float, scale: RewardScale) -> NDArray[np.float32]:
         """Scaled and discounted reward ahead of each step, to the demonstration's end."""
         return discounted(self.rewards, gamma, scale)
 
 
+@dataclass(frozen=True, slots=True)
+class RewardScale:
+    """What a reward of the game counts for in learning."""
+
+    factor: float = 1.0
+    power: float = 1.0
+    """Of its size: below 1, large rewards do not drown small ones; at 0 only the sign is left."""
+
+    def __call__(self, reward: float) -> float:
+        """A reward as it is learnt from."""
+        if self.power == 1.0 or reward == 0.0:
+            return self.factor * reward
+        return self.factor * math.copysign(abs(reward) ** self.power, reward)
+
+
 def discounted(
-    rewards: Sequence[float] | NDArray[np.float64], gamma: float, scale: float, after: float = 0.0
+    rewards: Sequence[float] | NDArray[np.float64], gamma: float, scale: RewardScale, after: float = 0.0
 ) -> NDArray[np.float32]:
     """Scaled and discounted reward ahead of each step, with `after` behind the last."""
     result = np.zeros(len(rewards), np.float32)
     for step in range(len(rewards) - 1, -1, -1):
-        after = scale * rewards[step] + gamma * after
+        after = scale(float(rewards[step])) + gamma * after
         result[step] = after
     return result
 
 
-def reward_scale(routes: Sequence[Route], gamma: float, target: float | None) -> float:
+def reward_scale(routes: Sequence[Route], gamma: float, target: float | None, power: float = 1.0) -> RewardScale:
     """M = C / mu_V: rewards times this have a mean absolute value of `target` along the routes; 1 if it is None.
 
     Raises:
         InputError: no route has any reward.
     """
-    values = np.concatenate([np.abs(route.returns(gamma, 1.0)) for route in routes])
+    values = np.concatenate([np.abs(route.returns(gamma, RewardScale(1.0, power))) for route in routes])
     mean = float(values.mean())
     if mean == 0:
         raise InputError(
             "the demonstrations hold no reward at all, so that there is nothing to match: take some with a score"
             " (goexplore demos --which best, or explore longer)"
         )
-    return 1.0 if target is None else target / mean
+    return RewardScale(1.0 if target is None else target / mean, power)
 
 
 def _does_not_fit(demonstration: Demonstration, what: str) -> InputError:

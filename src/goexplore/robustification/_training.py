@@ -69,7 +69,7 @@ class Training:
         games, choices = np.random.SeedSequence(seed, spawn_key=(ranks.rank,)).spawn(2)
         scratch = make_play(spec, config.view, np.random.default_rng(0))
         self.routes = [Route(each, scratch) for each in demonstrations]
-        self.reward_scale = reward_scale(self.routes, ppo.gamma, backward.reward_target)
+        self.reward_scale = reward_scale(self.routes, ppo.gamma, backward.reward_target, backward.reward_power)
         per_step = scratch.frames_per_step
         self.curriculum = make_curriculum(self.routes, backward, per_step)
         self._odds = first_odds(len(self.routes), backward)
@@ -110,6 +110,8 @@ class Training:
             if has != wanted:
                 raise InputError(f"the policy to begin with has another {what}: {has}, and this training {wanted}")
         own.load_state_dict(known.state_dict())
+        self.curriculum.begin_at_starts()
+        self._environments.follow(self.curriculum.save(), self._odds)
 
     @property
     def network(self) -> ActorCritic:
@@ -124,7 +126,7 @@ class Training:
             f"robustifying {len(found)} demonstration{'s' if len(found) > 1 else ''} of {self._spec.id}:"
             f" scores {_range([each.score for each in found])}, {_range([len(each) for each in found])} steps;"
             f" {config.actors} actors and {config.imitators} imitators on {self._ranks.size}"
-            f" rank{'s' if self._ranks.size > 1 else ''}; rewards times {self.reward_scale:.4g}"
+            f" rank{'s' if self._ranks.size > 1 else ''}; rewards times {self.reward_scale.factor:.4g}"
         )
 
     def iterate(self, *, done: float) -> Progress:
@@ -140,7 +142,7 @@ class Training:
         self.iteration += 1
         episodes = [Episode(*each) for part in self._ranks.gather(self._plain_episodes()) for each in part]
         self.curriculum.count(episodes)
-        self._from_reset += [(each.score, each.first_life_score) for each in episodes if each.demonstration == VIRTUAL]
+        self._from_reset += [(each.score, each.first_life_score) for each in episodes if each.leg == VIRTUAL]
         if self._moved():
             self._environments.follow(self.curriculum.save(), self._odds)
         return self._progress(len(episodes), self._agent.learn(done=done))
@@ -171,7 +173,7 @@ class Training:
 
     def _moved(self) -> bool:
         """Moves the windows that are due; the more of them are at the start, the more episodes begin at reset."""
-        backward, count = self._config.backward, len(self.routes)
+        backward, count = self._config.backward, len(self.curriculum.legs)
         if backward.move_episodes is None:
             moved = self.iteration % self._moves_every == 0 and self.curriculum.move()
         else:
@@ -179,17 +181,17 @@ class Training:
             moved = self.curriculum.move(episodes=backward.move_episodes, now=now)
         if moved and backward.virtual_odds_at_start is not None:
             share = sum(self.curriculum.at_start(index) for index in range(count)) / count
-            first = first_odds(count, backward)
+            first = first_odds(len(self.routes), backward)
             self._odds = first + share * (backward.virtual_odds_at_start - first)
         return moved
 
     def _progress(self, episodes: int, terms: dict[str, float]) -> Progress:
         curriculum, score = self.curriculum, self._recent(0)
-        success = [curriculum.window_success(index) for index in range(len(self.routes))]
+        success = [curriculum.window_success(index) for index in range(len(curriculum.legs))]
         finished = self._is_learnt(success)
         starts = " ".join(
-            f"{latest}/{length} ({share:.0%})"
-            for latest, length, share in zip(curriculum.latest, curriculum.lengths, success, strict=True)
+            f"{latest}/{leg.end} ({share:.0%})"
+            for latest, leg, share in zip(curriculum.latest, curriculum.legs, success, strict=True)
         )
         return Progress(
             [f"starts {starts}", f"score from reset {number(None if score is None else round(score, 1))}"],
@@ -210,7 +212,7 @@ class Training:
         wanted = self._config.stop_success
         if wanted is None:
             return False
-        at_start = all(self.curriculum.at_start(index) for index in range(len(self.routes)))
+        at_start = all(self.curriculum.at_start(index) for index in range(len(self.curriculum.legs)))
         holds = at_start and sum(success) / len(success) > wanted
         self._successful = self._successful + 1 if holds else 0
         return self._successful >= self._config.stop_iterations
