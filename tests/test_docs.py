@@ -11,15 +11,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "zoo" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SMALL_BUDGETS = {
     "--frames": "45_000",
     "--minutes": "0.1",
+    "--steps": "4_000",
     "--rounds": "1",
     "--seconds": "0.3",
     "--large-archive": "600",
     "--episodes": "2",
 }
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -36,13 +41,13 @@ def with_small_budget(words: list[str]) -> list[str]:
     return small
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name)
 def test_python_snippets(page, tmp_path):
     script = tmp_path / "snippets.py"
     script.write_text("\n".join(blocks(page, "python")))
     completed = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert completed.returncode == 0, completed.stderr[-3000:]
-    expected = {"your-own-environment.md": "opened: True", "README.md": "solved: True"}.get(page.name, "")
+    expected = {"docs/your-own-environment.md": "opened: True", "README.md": "solved: True"}.get(name(page), "")
     assert expected in completed.stdout
 
 
@@ -52,13 +57,12 @@ def test_the_newcomers_example_is_short():
 
 
 @pytest.mark.atari
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if "goexplore " in "".join(blocks(page, "sh"))], ids=lambda page: page.name
-)
+@pytest.mark.parametrize("page", [page for page in PAGES if "goexplore " in "".join(blocks(page, "sh"))], ids=name)
 def test_commands(page, tmp_path):
     (tmp_path / "my_module.py").write_text(
         blocks(ROOT / "docs" / "your-own-environment.md", "python")[0].split("\n\n\nresult")[0]
     )
+    (tmp_path / "zoo").symlink_to(ROOT / "zoo")
     for line in "".join(blocks(page, "sh")).splitlines():
         words = shlex.split(line, comments=True)
         if not words or words[0] != "goexplore":
@@ -74,4 +78,4 @@ def test_links_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             if not target.startswith("http"):
-                assert (page.parent / target).exists(), f"{page.name}: {target}"
+                assert (page.parent / target).exists(), f"{name(page)}: {target}"
