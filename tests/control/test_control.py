@@ -13,8 +13,6 @@ from goexplore.control import ControlConfig, ResetEnvironments, control, resume_
 from goexplore.errors import InputError  # noqa: E402
 from goexplore.learn import NetworkConfig, PPOConfig  # noqa: E402
 from goexplore.play import PlainView, make_play  # noqa: E402
-from goexplore.robustification import RobustifyConfig  # noqa: E402
-from goexplore.training import altered  # noqa: E402
 from tests.robustification.chain import chain_spec  # noqa: E402
 from tests.robustification.test_training import parameters, stopped_after, whole_state  # noqa: E402
 
@@ -80,14 +78,3 @@ def test_episodes_end_where_the_environment_says_and_where_time_is_up():
     assert [index for index, end in enumerate(ends) if end] == [1, 8]
     assert [index for index, one in enumerate(first) if one] == [0, 2]
     assert [(each.score, each.steps) for each in environments.episodes()] == [(1.0, 2), (0.0, 7)]
-
-
-def test_single_settings_by_name():
-    config = altered(RobustifyConfig(), {"ppo.learning_rate": 1e-3, "actors": 24, "network.hidden": [64, 64]})
-    assert (config.ppo.learning_rate, config.actors, config.network.hidden) == (1e-3, 24, (64, 64))
-    assert altered(config, {"ppo.gradient_norm": 0.5}).ppo.gradient_norm == 0.5
-    with pytest.raises(InputError, match=r"did you mean ppo.learning_rate"):
-        altered(config, {"ppo.learningrate": 1})
-    for wrong in ({"actors": "many"}, {"actors": 1.5}, {"backward.virtual": 1}, {"ppo.clip": True}):
-        with pytest.raises(InputError, match="expected something like"):
-            altered(config, wrong)

@@ -142,14 +142,15 @@ def test_legs_have_windows_of_their_own_that_stop_at_their_beginnings():
 
 def test_legs_that_fail_are_practised_more_often():
     rng = np.random.default_rng(0)
-    curriculum = Curriculum([Leg(0, 0, 8), Leg(0, 8, 16)], window=8, threshold=0.2)
-    for leg, matched in ((0, True), (1, False)):
-        starts = range(curriculum.legs[leg].begin, curriculum.legs[leg].end)
-        curriculum.count(Episode(leg, start, matched, 5, 0.0, 0.0) for start in starts)
-    curriculum.move()
-    drawn = [curriculum.draw_leg(rng, by_need=True) for _ in range(2000)]
-    assert np.mean(drawn) == pytest.approx(1.0 / 1.2, abs=0.03)
-    assert np.mean([curriculum.draw_leg(rng, by_need=False) for _ in range(2000)]) == pytest.approx(0.5, abs=0.04)
+    for least_practice in (0.2, 1.0):
+        legs = [Leg(0, 0, 8), Leg(0, 8, 16)]
+        curriculum = Curriculum(legs, window=8, threshold=0.2, least_practice=least_practice)
+        for leg, matched in ((0, True), (1, False)):
+            starts = range(legs[leg].begin, legs[leg].end)
+            curriculum.count(Episode(leg, start, matched, 5, 0.0, 0.0) for start in starts)
+        curriculum.move()
+        drawn = [curriculum.draw_leg(rng) for _ in range(2000)]
+        assert np.mean(drawn) == pytest.approx(1.0 / (1.0 + least_practice), abs=0.04)
 
 
 def test_windows_that_begin_at_the_starts_retreat_where_the_way_is_not_known():

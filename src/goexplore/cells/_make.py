@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from goexplore.cells._adaptive import AdaptiveCells
 from goexplore.cells._downscale import Downscale
 from goexplore.cells._dynamic import DynamicDownscale, parse_size
 from goexplore.cells._features import Callback, RamFeatures, WholeObservation
@@ -44,6 +45,22 @@ def make_cells(cells: str | CellFunction | Callable[..., Any]) -> CellFunction:
     if callable(cells):
         return Callback(cells, takes_env=_takes_env(cells))
     raise InputError(f"cells: got a {type(cells).__name__}; expected a function, a CellFunction, or {FORMS}")
+
+
+def make_fixed_cells(cells: str, *, what: str) -> CellFunction:
+    """Builds cells that stay as they are while something is learnt from them.
+
+    Args:
+        cells: by name.
+        what: is made of them, as the beginning of a sentence.
+
+    Raises:
+        InputError: the name has none of the known forms, or the cells adapt.
+    """
+    made = make_cells(cells)
+    if isinstance(made, AdaptiveCells):
+        raise InputError(f"{what} of cells {cells!r}: expected cells that stay as they are, for example downscale")
+    return made
 
 
 def domain_cells(game: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from goexplore.cells import DOMAIN_CELLS, AdaptiveCells, CellFunction, make_cells, names_own_code
+from goexplore.cells import DOMAIN_CELLS, CellFunction, make_fixed_cells, names_own_code
 from goexplore.envs import atari_game_of, is_atari
 from goexplore.errors import InputError
 from goexplore.learn import NetworkConfig, PPOConfig
@@ -58,10 +58,7 @@ class ControlConfig:
         Raises:
             InputError: they adapt, and counts of them would lose their meaning.
         """
-        made = None if self.cells is None else make_cells(self.cells)
-        if isinstance(made, AdaptiveCells):
-            raise InputError(f"cells {self.cells!r}: counts need cells that stay as they are, for example downscale")
-        return made
+        return None if self.cells is None else make_fixed_cells(self.cells, what="counts")
 
 
 def control_preset(name: str, env_id: str, *, method: str = "ppo", cells: str | None = None) -> ControlConfig:

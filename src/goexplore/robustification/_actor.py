@@ -15,6 +15,7 @@ from goexplore.play import LifeScore, Play, restore_game, save_game
 from goexplore.robustification._balance import Balance
 from goexplore.robustification._config import BackwardConfig
 from goexplore.robustification._curriculum import VIRTUAL, Curriculum, Episode
+from goexplore.robustification._landmarks import Tracker
 from goexplore.robustification._route import RewardScale, Route
 
 GOES_ON = 0.5
@@ -59,6 +60,10 @@ class Actor:
         # A score that may still fall is not an end.
         may_fall = any(route.ends_below_best for route in routes)
         self._best = math.inf if may_fall else max(route.highest for route in routes)
+        # To be stuck is no way out either of points that would still be lost.
+        self._stuck_ends = config.stuck_ends and not may_fall
+        self._guide = max(routes, key=lambda route: route.final)
+        self._tracker = Tracker(play, config.make_landmark_cells())
         self._put: tuple[int, int]
         """Leg and step of its demonstration where the game was put; an episode may go on into later legs."""
         self.over: list[Episode] = []
@@ -70,18 +75,19 @@ class Actor:
         config, rng, play = self._config, self._rng, self.play
         self.steps, self._something_at = 0, 0
         self._start, score = 0, 0.0
-        self._matched_before = False
+        self._matched_before, self._passed = False, 0
         if config.virtual and self._balance.wants_virtual:
             self._leg = VIRTUAL
             self._put = (VIRTUAL, 0)
             self._balance.running += 1
-            play.reset(self._no_ops())
+            self._put_at_start()
+            play.do_nothing(self._no_ops())
         else:
-            self._leg = self._curriculum.draw_leg(rng, by_need=config.leg_frames is not None)
+            self._leg = self._curriculum.draw_leg(rng)
             route = self._route
             self._start = self._curriculum.draw(self._leg, rng, later=config.later_start_probability)
             score = float(route.scores[self._start])
-            self._put = (self._leg, self._start)
+            self._put, self._passed = (self._leg, self._start), route.landmarks.by(self._start)
             self._put_at_start()
             longer = rng.random() < config.mid_no_ops
             if longer or self._start == 0:
@@ -105,7 +111,8 @@ class Actor:
 
     @property
     def _route(self) -> Route:
-        return self._routes[self._demonstration]
+        """What it follows; from reset, the landmarks of the best demonstration."""
+        return self._guide if self._leg == VIRTUAL else self._routes[self._demonstration]
 
     def _no_ops(self, most: int | None = None) -> int:
         most = self.play.max_no_ops if most is None else most
@@ -122,17 +129,22 @@ class Actor:
         self.steps += 1
         self._balance.count(virtual=self._leg == VIRTUAL)
         lost_life = self._score.add(reward, self.play.lives)
-        if reward or lost_life:
+        landmarks = self._route.landmarks
+        passed, self._passed = self._passed, landmarks.behind(self._passed, self._tracker.key())
+        # With landmarks, going on to lose points is not yet coming on.
+        if self._passed > passed or lost_life or (reward > 0 if len(landmarks.steps) else reward):
             self._something_at = self.steps
-        end, cut = self._virtual_end(over, lost_life) if self._leg == VIRTUAL else self._end(over, reward)
+        brings = reward > 0 or self._passed > passed
+        end, cut = self._virtual_end(over, lost_life) if self._leg == VIRTUAL else self._end(over, brings=brings)
         self.first = False
+        learnt = self._scale(reward) + (self._scale.of_landmark if self._passed > passed else 0.0)
         # A life lost while the game goes on is an end for learning, but not of the episode.
         goes_on = self._leg == VIRTUAL and lost_life and not over and not self._has_all()
         if (end or cut) and not goes_on:
             self._finish(over=over)
-        return self._scale(reward), end, cut
+        return learnt, end, cut
 
-    def _end(self, over: bool, reward: float) -> tuple[bool, bool]:
+    def _end(self, over: bool, *, brings: bool) -> tuple[bool, bool]:
         route, at = self._route, self._start + self.steps
         if over or (self._config.life_loss_fails and self.play.lives < route.least_lives(at, self._lag)):
             return True, False
@@ -142,28 +154,30 @@ class Actor:
             if self._may_go_on():
                 self._go_on()
                 return False, False
-            # The cut step's own reward is lost to learning, so that it is never one that brings any.
+            # What the cut step brings is lost to learning, so that it is never one that brings something.
             self._extra -= self._matched_before
-            cut = self._matched_before and self._extra <= 0 and not reward
+            cut = self._matched_before and self._extra <= 0 and not brings
             self._matched_before = True
             return False, cut
         # Where only the end of the game counts, whoever does not come to it has not got there.
         too_late = route.ends_below_best and at >= len(route) + self._lag
-        failed = too_late or self._credited() < route.threshold(at, self._lag)
+        lost = self._passed < route.landmarks.by(at - self._lag)
+        failed = too_late or lost or self._credited() < route.threshold(at, self._lag)
         cut = self._config.cut_where_points_fall and route.ends_below_best
         return failed and not cut, failed and cut
 
     def _matches(self, *, over: bool) -> bool:
-        """Whether the demonstration is matched so far as it goes.
+        """Whether the demonstration is matched so far as its leg goes: in score, and in the landmarks it comes to.
 
         One that ends below its best has to be sat through: to the end of the game if it gets there itself, sooner or
         later than it does, and else for as long as it lasts.
         """
-        route, score = self._route, self._credited()
-        if not route.ends_below_best:
-            return bool(score >= route.best_by[self._end_of_leg])
-        through = over if route.ends_episode else self._start + self.steps >= len(route)
-        return through and score >= route.final
+        route, end = self._route, self._end_of_leg
+        if self._passed < route.landmarks.by(end) or self._credited() < route.reaches(end):
+            return False
+        if not route.ends_below_best or end < len(route):
+            return True
+        return over if route.ends_episode else self._start + self.steps >= len(route)
 
     def _credited(self) -> float:
         """The score, with what may be missing of it."""
@@ -188,7 +202,7 @@ class Actor:
             return True, False
         too_long = self._virtual_cut is not None and self.steps - self._something_at >= self._virtual_cut
         if too_long and not lost_life:
-            return self._config.stuck_ends, not self._config.stuck_ends
+            return self._stuck_ends, not self._stuck_ends
         return lost_life and self._death_ends, False
 
     def _has_all(self) -> bool:
@@ -207,6 +221,8 @@ class Actor:
             "something_at": self._something_at,
             "extra": self._extra,
             "matched_before": self._matched_before,
+            "passed": self._passed,
+            "tracked": self._tracker.save().hex(),
             "first": self.first,
             "rng": self._rng.bit_generator.state,
             "taken": taken,
@@ -219,17 +235,20 @@ class Actor:
         self._put = tuple(values["put"])
         self._score, self._something_at = LifeScore.restored(values["score"]), values["something_at"]
         self._extra, self.first = values["extra"], values["first"]
-        self._matched_before = values["matched_before"]
+        self._matched_before, self._passed = values["matched_before"], values["passed"]
         self.over.clear()
         restore_game(self.play, self._put_at_start, values["taken"], game)
+        self._tracker.load(bytes.fromhex(values["tracked"]))
         self._rng.bit_generator.state = values["rng"]
 
     def _put_at_start(self) -> None:
         leg, step = self._put
         if leg == VIRTUAL:
             self.play.reset()
+            self._tracker.reset()
+            self._tracker.key()
         else:
-            self._routes[self._curriculum.legs[leg].demonstration].put(self.play, step)
+            self._tracker.load(self._routes[self._curriculum.legs[leg].demonstration].put(self.play, step))
 
     def _finish(self, *, over: bool) -> None:
         self._count(matched=self._leg != VIRTUAL and self._matches(over=over))

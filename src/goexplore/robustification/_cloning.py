@@ -131,7 +131,7 @@ def noisy_replays(
                 break
         if not matched or play.lives < lives:
             continue
-        kept.add(observations, actions[: len(rewards)], discounted(rewards, gamma, scale))
+        kept.add(observations, actions[: len(rewards)], discounted(_learnt(route, 0, rewards, scale), gamma))
         if kept.bytes >= MOST_BYTES:
             break
     return kept
@@ -175,10 +175,19 @@ def noisy_stretches(
         if score < route.final if at == len(route) else over or not _is_near(route, play, at):
             continue
         after = float(returns[index][at]) if at < len(route) else 0.0
-        kept.add(observations, route.actions[start:at], discounted(rewards, gamma, scale, after))
+        learnt = _learnt(route, start, rewards, scale)
+        kept.add(observations, route.actions[start:at], discounted(learnt, gamma, after))
         if kept.bytes >= MOST_BYTES:
             break
     return kept
+
+
+def _learnt(route: Route, start: int, rewards: Sequence[float], scale: RewardScale) -> NDArray[np.float32]:
+    """What the steps of a replay bring, as it is learnt from; it comes to landmarks when the demonstration does."""
+    learnt = np.array([scale(reward) for reward in rewards], np.float32)
+    steps = route.landmarks.steps - 1 - start
+    learnt[steps[(steps >= 0) & (steps < len(learnt))]] += scale.of_landmark
+    return learnt
 
 
 def _is_near(route: Route, play: Play, step: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
+from goexplore.cells import CellFunction, make_fixed_cells, names_own_code
 from goexplore.envs import SHELVES, is_atari
 from goexplore.errors import InputError
 from goexplore.learn import NetworkConfig, PPOConfig
@@ -26,11 +27,21 @@ class BackwardConfig:
     """An episode whose score is below the demonstration's by more than this much time has failed. Paper: 50; 10 in
     robotics. More lets a policy wait for the right moment."""
     leg_frames: int | None = None
-    """Divide a demonstration into legs at rewards that are at least so many raw frames apart. Each has a window of its
-    own, so that all are learnt at once and none is forgotten; legs that fail are begun in more often. An episode has
-    matched, and is cut, when its leg is done, or goes on into the next one if that is already begun in at its start.
-    With legs, the cost of a long demonstration grows with its length and not with the square of it. None: a
-    demonstration is one leg. Paper: None."""
+    """Divide a demonstration into legs at rewards (and landmarks) that are at least so many raw frames apart. Each has
+    a window of its own, so that all are learnt at once and none is forgotten. An episode has matched, and is cut, when
+    its leg is done, or goes on into the next one if that is already begun in at its start. With legs, the cost of a
+    long demonstration grows with its length and not with the square of it. None: a demonstration is one leg. Paper:
+    None."""
+    landmarks: str | None = None
+    """Cells, by name, that show how far an episode has come, for example "ram:room=3". Those that a demonstration
+    enters for the first time are its landmarks: an episode has to come to them too, within the allowed lag, and legs
+    may end there. None: scores alone count. Paper: None."""
+    landmark_reward: float = 0.0
+    """What an episode that comes to the next landmark is given, in points (after `reward_power`). Paper: 0. More where
+    points are so far apart that nothing else tells the way."""
+    least_practice: float = 1.0
+    """How often a demonstration, or leg of one, that always succeeds is begun in, for each time that one which never
+    does is. Paper: 1, all alike. Less spends the time where it is needed; too little forgets the rest."""
     score_tolerance: float = 0.0
     """Share of a demonstration's score that an episode may fall short of and still match it. Paper: 0. More where a
     reward falls with time, which noise costs."""
@@ -122,10 +133,24 @@ class BackwardConfig:
                 f"allowed_lag_frames {self.allowed_lag_frames}, hot_frames {self.hot_frames}, success_decay"
                 f" {self.success_decay}: expected at least 0, and success_decay below 1"
             )
+        if self.landmark_reward and self.landmarks is None:
+            raise InputError(f"landmark_reward {self.landmark_reward}: expected landmarks, that it could be for")
+        if self.landmarks is not None and not names_own_code(self.landmarks):  # importing that would run it
+            self.make_landmark_cells()
+        if not 0 < self.least_practice <= 1:
+            raise InputError(f"least_practice {self.least_practice}: expected more than 0, and at most 1")
         if self.leg_frames is not None and self.leg_frames < 1:
             raise InputError(f"leg_frames {self.leg_frames}: expected at least 1")
         if self.mid_no_op_frames is not None and self.mid_no_op_frames < 0:
             raise InputError(f"mid_no_op_frames {self.mid_no_op_frames}: expected at least 0")
+
+    def make_landmark_cells(self) -> CellFunction | None:
+        """The cells of landmarks, if any.
+
+        Raises:
+            InputError: there are no such cells, or they adapt.
+        """
+        return None if self.landmarks is None else make_fixed_cells(self.landmarks, what="landmarks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +233,7 @@ LAPTOP = RobustifyConfig(
         virtual_odds=0.11,
         virtual_odds_at_start=1.0,
         leg_frames=240,
+        least_practice=0.2,
         virtual_cut_frames=1_000,
         stuck_ends=True,
         match_ends=True,

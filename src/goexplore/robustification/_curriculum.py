@@ -19,10 +19,6 @@ VIRTUAL = -1
 """In place of a demonstration: an episode that follows none."""
 
 
-LEAST_NEED = 0.2
-"""A leg that always succeeds is practised this much as often as one that never does."""
-
-
 @dataclass(frozen=True, slots=True)
 class Leg:
     """A part of a demonstration that has a window of its own. In the paper, all of it."""
@@ -64,6 +60,7 @@ class Curriculum:
         threshold: success at which a window stays.
         decay: what remains of earlier counts at each move.
         most_move: longest move of a window, in steps.
+        least_practice: how often a leg that always succeeds is begun in, for each time that one which never does is.
     """
 
     def __init__(
@@ -74,8 +71,10 @@ class Curriculum:
         threshold: float,
         decay: float = 0.0,
         most_move: int | None = None,
+        least_practice: float = 1.0,
     ) -> None:
         self.legs, self.window = legs, window
+        self._least_practice = least_practice
         self._threshold, self._decay, self._most_move = threshold, decay, most_move
         self.latest = [leg.end - 1 for leg in legs]
         """Latest starting point of each leg."""
@@ -96,13 +95,13 @@ class Curriculum:
         """First starting point of a window."""
         return max(self.legs[index].begin, self.latest[index] - self.window + 1)
 
-    def draw_leg(self, rng: np.random.Generator, *, by_need: bool) -> int:
-        """A leg to begin in: any, or rather one whose window does not succeed yet."""
-        if not by_need:
+    def draw_leg(self, rng: np.random.Generator) -> int:
+        """A leg to begin in, rather one whose window does not succeed yet."""
+        if self._least_practice == 1.0:
             return int(rng.integers(len(self.legs)))
         windows = [slice(self._earliest(index), latest + 1) for index, latest in enumerate(self.latest)]
         success = [float(each[part].mean()) for each, part in zip(self.success, windows, strict=True)]
-        need = np.maximum(LEAST_NEED, 1.0 - np.array(success))
+        need = np.maximum(self._least_practice, 1.0 - np.array(success))
         return int(rng.choice(len(need), p=need / need.sum()))
 
     def draw(self, leg: int, rng: np.random.Generator, *, later: float = 0.0) -> int:

@@ -158,7 +158,7 @@ class Crew:
         """Begins; plays the demonstrations through first, unless their routes are known."""
         config, spec = self.config, self.demonstrations[0].env
         scratch = make_play(spec, config.view, np.random.default_rng(0))
-        routes = routes or [Route(each, scratch) for each in self.demonstrations]
+        routes = routes or make_routes(self.demonstrations, scratch, config.backward)
         backward = config.backward
         if config.network.memory:  # which single steps would leave empty
             backward = dataclasses.replace(backward, imitate_shuffled=False)
@@ -170,7 +170,7 @@ class Crew:
             backward,
             actors=self.actors,
             imitators=self.imitators,
-            scale=reward_scale(routes, config.ppo.gamma, backward.reward_target, backward.reward_power),
+            scale=make_scale(routes, backward, config.ppo.gamma),
             gamma=config.ppo.gamma,
             seeds=self.seeds,
         )
@@ -182,6 +182,16 @@ class BackwardWorkers(WorkerEnvironments):
     def follow(self, windows: dict[str, NDArray[Any]], odds: float) -> None:
         """Goes by new windows and another share of episodes from reset."""
         self.call("follow", windows, odds)
+
+
+def make_routes(demonstrations: Sequence[Demonstration], play: Play, config: BackwardConfig) -> list[Route]:
+    """Plays the demonstrations through."""
+    return [Route(each, play, cells=config.make_landmark_cells()) for each in demonstrations]
+
+
+def make_scale(routes: Sequence[Route], config: BackwardConfig, gamma: float) -> RewardScale:
+    """What rewards count for in learning."""
+    return reward_scale(routes, gamma, config.reward_target, config.reward_power, config.landmark_reward)
 
 
 def make_curriculum(routes: Sequence[Route], config: BackwardConfig, frames_per_step: int) -> Curriculum:
@@ -198,6 +208,7 @@ def make_curriculum(routes: Sequence[Route], config: BackwardConfig, frames_per_
         threshold=config.move_threshold,
         decay=config.success_decay,
         most_move=None if most is None else max(1, most // frames_per_step),
+        least_practice=config.least_practice,
     )
 
 

@@ -47,7 +47,7 @@ class Imitator:
     def begin(self) -> None:
         """Begins a replay, or draws a step."""
         rng, share = self._rng, self._config.imitation_from_start
-        self._leg = self._curriculum.draw_leg(rng, by_need=self._config.leg_frames is not None)
+        self._leg = self._curriculum.draw_leg(rng)
         leg, latest = self._curriculum.legs[self._leg], self._curriculum.latest[self._leg]
         earliest = max(leg.begin, latest - self._curriculum.window + 1 - int(rng.integers(self._span + 1)))
         self._until = min(leg.end, latest + self._span)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from goexplore.cells import require_trust
 from goexplore.demos import load_demonstrations, save_demonstrations
 from goexplore.learn import default_ranks, default_workers
 from goexplore.policies import Policy
@@ -105,6 +106,7 @@ def resume_robustify(
     """
     folder = RunFolder.open(Path(path))
     run = RobustifyRun.open(folder, steps=steps, trust=trust)
+    require_trust(run.config.backward.landmarks, f"{path} has landmarks of", by="going on", trust=trust)
     return _result(folder.path, run, go_on(folder, run, Limits(minutes, checkpoint_seconds), progress=progress))
 
 

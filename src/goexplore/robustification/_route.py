@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive import SnapshotCodec
+from goexplore.cells import CellFunction
 from goexplore.demos import Demonstration, digest_of
 from goexplore.errors import InputError
 from goexplore.play import Play
+from goexplore.robustification._landmarks import Landmarks, Tracker
 
 
 class Route:
@@ -25,6 +27,7 @@ class Route:
     Args:
         demonstration: what to play.
         play: where; left somewhere in the middle.
+        cells: whose first entries are its landmarks; None for no landmarks.
         on_step: told the steps played so far.
 
     Raises:
@@ -32,7 +35,12 @@ class Route:
     """
 
     def __init__(
-        self, demonstration: Demonstration, play: Play, *, on_step: Callable[[int], None] = lambda steps: None
+        self,
+        demonstration: Demonstration,
+        play: Play,
+        *,
+        cells: CellFunction | None = None,
+        on_step: Callable[[int], None] = lambda steps: None,
     ) -> None:
         self.rewards = demonstration.rewards
         self.actions = [play.policy_action(row) for row in demonstration.actions]
@@ -45,30 +53,38 @@ class Route:
         """Whether points are lost after the best: having them once is then no match."""
         self.ends_episode = demonstration.ends_episode
         play.reset()
+        tracker = Tracker(play, cells)
+        tracker.reset()
+        keys = [tracker.key()]
         self._codec = SnapshotCodec.for_start(play.snapshot(), b"")
         self._states: list[bytes | None] = []
         lives = []
         for step, row in enumerate(demonstration.actions):
-            self._states.append(self._codec.encode(play.snapshot(), b""))
+            self._states.append(self._codec.encode(play.snapshot(), tracker.save()))
             lives.append(play.lives)
             reward, over = play.replay(row)
             if reward != self.rewards[step] or (over and step < len(self) - 1):
                 raise _does_not_fit(demonstration, f"at step {step:,} it brings {reward:g} points")
+            keys.append(tracker.key())
             on_step(step + 1)
         self._lives = np.array([*lives, play.lives])
         self.loses_lives = bool((np.diff(self._lives) < 0).any())
-        rewarded = np.flatnonzero(self.rewards) + 1
-        self.longest_wait = int(np.diff([0, *rewarded, len(self)]).max())
-        """Most steps in a row that bring no reward."""
+        self.landmarks = Landmarks(keys)
+        """Places that it comes to; none where no cells tell them apart."""
+        rewarded = np.flatnonzero(self.rewards > 0 if len(self.landmarks.steps) else self.rewards) + 1
+        self.longest_wait = int(np.diff([0, *np.union1d(rewarded, self.landmarks.steps), len(self)]).max())
+        """Most steps in a row that bring neither a reward nor a landmark."""
         if demonstration.state and digest_of(play.fingerprint()) != demonstration.state:
             raise _does_not_fit(demonstration, "it ends in another state")
 
     def __len__(self) -> int:
         return len(self.actions)
 
-    def put(self, play: Play, step: int) -> None:
-        """Puts a game into the state before a step."""
-        play.restore(self._codec.decode(self._states[step] or b"")[0])
+    def put(self, play: Play, step: int) -> bytes:
+        """Puts a game into the state before a step; returns what the cells of landmarks had tracked by then."""
+        state, tracked = self._codec.decode(self._states[step] or b"")
+        play.restore(state)
+        return tracked
 
     def seen(self, play: Play, step: int) -> NDArray[Any]:
         """What was seen before a step; where that is cheaper, without putting a game there."""
@@ -79,20 +95,29 @@ class Route:
         return tolerance * abs(self.final)
 
     def legs(self, shortest: int | None, tolerance: float = 0.0) -> list[tuple[int, int]]:
-        """Parts that can be learnt side by side, as beginnings and ends: each but the last ends with a reward.
+        """Parts that can be learnt side by side, as beginnings and ends.
+
+        Each but the last ends with a reward or at a landmark.
 
         Args:
             shortest: steps that a leg has at least, but for the last. None: there is one, which is the whole.
             tolerance: share of the final score that may be missing; a reward no larger than that ends no leg.
         """
-        if shortest is None or self.ends_below_best:  # where points are lost, only the end tells
+        if shortest is None:
             return [(0, len(self))]
+        rewarded = np.flatnonzero(self.rewards > self.tolerated(tolerance)) + 1
+        if self.ends_below_best:  # where points are lost, a reward says little
+            rewarded = rewarded[:0]
         legs, begin = [], 0
-        for end in np.flatnonzero(self.rewards > self.tolerated(tolerance)) + 1:
+        for end in np.union1d(rewarded, self.landmarks.steps):
             if end - begin >= shortest:
                 legs.append((begin, int(end)))
                 begin = int(end)
         return legs if begin == len(self) else [*legs, (begin, len(self))]
+
+    def reaches(self, step: int) -> float:
+        """The score that an episode which comes as far as a step should have."""
+        return float((self.scores if self.ends_below_best else self.best_by)[step])
 
     def threshold(self, step: int, lag: int) -> float:
         """The score below which an episode lags too far behind: the demonstration's least within `lag` steps.
@@ -111,17 +136,25 @@ class Route:
         return int(self._lives[min(max(step - lag, 0), last) : min(step + lag, last) + 1].min())
 
     def returns(self, gamma: float, scale: RewardScale) -> NDArray[np.float32]:
-        """Scaled and discounted reward ahead of each step, to the demonstration's end."""
-        return discounted(self.rewards, gamma, scale)
+        """Scaled and discounted reward ahead of each step, to the demonstration's end; landmarks included."""
+        return discounted(self.learnt_rewards(scale), gamma)
+
+    def learnt_rewards(self, scale: RewardScale) -> NDArray[np.float32]:
+        """What each step brings, as it is learnt from."""
+        learnt = np.array([scale(float(reward)) for reward in self.rewards], np.float32)
+        learnt[self.landmarks.steps - 1] += scale.of_landmark
+        return learnt
 
 
 @dataclass(frozen=True, slots=True)
 class RewardScale:
-    """What a reward of the game counts for in learning."""
+    """What a reward of the game, or a landmark, counts for in learning."""
 
     factor: float = 1.0
     power: float = 1.0
     """Of its size: below 1, large rewards do not drown small ones; at 0 only the sign is left."""
+    landmark: float = 0.0
+    """What coming to a landmark is worth, before the factor."""
 
     def __call__(self, reward: float) -> float:
         """A reward as it is learnt from."""
@@ -129,32 +162,36 @@ class RewardScale:
             return self.factor * reward
         return self.factor * math.copysign(abs(reward) ** self.power, reward)
 
+    @property
+    def of_landmark(self) -> float:
+        """A landmark as it is learnt from."""
+        return self.factor * self.landmark
 
-def discounted(
-    rewards: Sequence[float] | NDArray[np.float64], gamma: float, scale: RewardScale, after: float = 0.0
-) -> NDArray[np.float32]:
-    """Scaled and discounted reward ahead of each step, with `after` behind the last."""
+
+def discounted(rewards: NDArray[np.float32], gamma: float, after: float = 0.0) -> NDArray[np.float32]:
+    """Discounted reward ahead of each step, with `after` behind the last."""
     result = np.zeros(len(rewards), np.float32)
     for step in range(len(rewards) - 1, -1, -1):
-        after = scale(float(rewards[step])) + gamma * after
-        result[step] = after
+        result[step] = after = float(rewards[step]) + gamma * after
     return result
 
 
-def reward_scale(routes: Sequence[Route], gamma: float, target: float | None, power: float = 1.0) -> RewardScale:
+def reward_scale(
+    routes: Sequence[Route], gamma: float, target: float | None, power: float = 1.0, landmark: float = 0.0
+) -> RewardScale:
     """M = C / mu_V: rewards times this have a mean absolute value of `target` along the routes; 1 if it is None.
 
     Raises:
         InputError: no route has any reward.
     """
-    values = np.concatenate([np.abs(route.returns(gamma, RewardScale(1.0, power))) for route in routes])
+    values = np.concatenate([np.abs(route.returns(gamma, RewardScale(1.0, power, landmark))) for route in routes])
     mean = float(values.mean())
     if mean == 0:
         raise InputError(
             "the demonstrations hold no reward at all, so that there is nothing to match: take some with a score"
             " (goexplore demos --which best, or explore longer)"
         )
-    return RewardScale(1.0 if target is None else target / mean, power)
+    return RewardScale(1.0 if target is None else target / mean, power, landmark)
 
 
 def _does_not_fit(demonstration: Demonstration, what: str) -> InputError:

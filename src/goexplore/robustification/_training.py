@@ -26,8 +26,10 @@ from goexplore.robustification._environments import (
     Crew,
     first_odds,
     make_curriculum,
+    make_routes,
+    make_scale,
 )
-from goexplore.robustification._route import Route, reward_scale
+from goexplore.robustification._route import Route
 from goexplore.runs import number
 from goexplore.training import Progress
 
@@ -68,8 +70,8 @@ class Training:
         self._demonstrations, self._spec = demonstrations, spec
         games, choices = np.random.SeedSequence(seed, spawn_key=(ranks.rank,)).spawn(2)
         scratch = make_play(spec, config.view, np.random.default_rng(0))
-        self.routes = [Route(each, scratch) for each in demonstrations]
-        self.reward_scale = reward_scale(self.routes, ppo.gamma, backward.reward_target, backward.reward_power)
+        self.routes = make_routes(demonstrations, scratch, backward)
+        self.reward_scale = make_scale(self.routes, backward, ppo.gamma)
         per_step = scratch.frames_per_step
         self.curriculum = make_curriculum(self.routes, backward, per_step)
         self._odds = first_odds(len(self.routes), backward)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from goexplore.errors import InputError
 from goexplore.plugins import nearest
@@ -39,17 +39,20 @@ def _names(config: Any, prefix: str = "") -> Iterator[str]:
 def _replaced(config: Any, path: list[str], value: Any) -> Any:
     name, *rest = path
     before = getattr(config, name)
-    new = _replaced(before, rest, value) if rest else _like(before, value, name)
-    return dataclasses.replace(config, **{name: new})
+    if rest:
+        return dataclasses.replace(config, **{name: _replaced(before, rest, value)})
+    kinds = {type(before)} if before is not None else set(get_args(get_type_hints(type(config))[name]))
+    return dataclasses.replace(config, **{name: _like(before, value, name, kinds)})
 
 
-def _like(before: Any, value: Any, name: str) -> Any:
-    """The value as the type of the one before it; numbers where that was None."""
+def _like(before: Any, value: Any, name: str, kinds: set[type]) -> Any:
+    """The value as one of the kinds that a setting may be of."""
     if isinstance(before, tuple) and isinstance(value, list):
         return tuple(tuple(each) if isinstance(each, list) else each for each in value)
-    expected = (int, float) if before is None or isinstance(before, float) else type(before)
-    if isinstance(value, float) and expected is int and value.is_integer():
+    if isinstance(value, float) and float not in kinds and int in kinds and value.is_integer():
         return int(value)
-    if value is None or (isinstance(value, expected) and isinstance(value, bool) == (expected is bool)):
+    if value is None or type(value) in kinds or (type(value) is int and float in kinds):
         return value
-    raise InputError(f"{name} {value!r}: expected something like {before!r}")
+    names = sorted(kind.__name__ for kind in kinds - {type(None)})
+    expected = repr(before) if before is not None else " or ".join(names)
+    raise InputError(f"{name} {value!r}: expected something like {expected}")
