@@ -92,13 +92,19 @@ def follower(**settings) -> Actor:
 
 def test_landmarks_are_first_entries_and_may_be_left_out():
     landmarks = Landmarks([b"a", b"a", b"b", b"a", b"c", b"b", b"d"])
-    assert landmarks.steps.tolist() == [2, 4, 6]
+    assert landmarks.steps.tolist() == [2, 4, 6], "b is left once, but the way leads through it"
     assert [landmarks.by(step) for step in (-1, 1, 2, 5, 6, 99)] == [0, 0, 1, 2, 3, 3]
     assert landmarks.behind(0, b"b") == 1
     assert landmarks.behind(1, b"b") == 1, "what is behind is not passed again"
     assert landmarks.behind(0, b"d") == 3
     assert landmarks.behind(2, b"a") == 2
     assert len(Landmarks([b""] * 5).steps) == 0
+
+
+def test_detours_are_no_landmarks():
+    landmarks = Landmarks([bytes([letter]) for letter in b"abxbcbyzbcd"])
+    assert landmarks.steps.tolist() == [1, 4, 10], "b, c and d; neither x nor y and z, from where it comes back to b"
+    assert landmarks.behind(1, b"x") == 1
 
 
 def test_legs_end_at_landmarks_where_points_are_lost_all_the_way():

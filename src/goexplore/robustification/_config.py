@@ -34,8 +34,8 @@ class BackwardConfig:
     None."""
     landmarks: str | None = None
     """Cells, by name, that show how far an episode has come, for example "ram:room=3". Those that a demonstration
-    enters for the first time are its landmarks: an episode has to come to them too, within the allowed lag, and legs
-    may end there. None: scores alone count. Paper: None."""
+    enters for the first time are its landmarks, but for detours, from which it comes back to where it was: an episode
+    has to come to them too, within the allowed lag, and legs may end there. None: scores alone count. Paper: None."""
     landmark_reward: float = 0.0
     """What an episode that comes to the next landmark is given, in points (after `reward_power`). Paper: 0. More where
     points are so far apart that nothing else tells the way."""

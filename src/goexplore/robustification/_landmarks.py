@@ -21,7 +21,10 @@ policy-based Go-Explore follows a trajectory of cells."""
 
 
 class Landmarks:
-    """The cells that a demonstration enters for the first time.
+    """The cells that a demonstration comes to for the first time, but for detours.
+
+    Of a cell that it comes back from to one where it was before, nothing shows that it leads anywhere: what the detour
+    brought is in the score. An episode need not make it.
 
     Args:
         keys: the cell it is in before each of its steps, and after the last. One alone has no landmarks.
@@ -31,9 +34,9 @@ class Landmarks:
         first_step: dict[bytes, int] = {}
         for step, key in enumerate(keys):
             first_step.setdefault(key, step)
-        del first_step[keys[0]]  # it begins there
-        self._keys = list(first_step)
-        self.steps: NDArray[np.int64] = np.fromiter(first_step.values(), np.int64)
+        on_the_way = set(_without_detours(keys)) - {keys[0]}  # it begins there
+        self._keys = [key for key in first_step if key in on_the_way]
+        self.steps: NDArray[np.int64] = np.array([first_step[key] for key in self._keys], np.int64)
         """After how many steps each is entered."""
 
     def by(self, step: int) -> int:
@@ -44,6 +47,17 @@ class Landmarks:
         """How many are behind an episode that had `passed` some and is now in the cell `key`."""
         ahead = self._keys[passed : passed + AHEAD]
         return passed + ahead.index(key) + 1 if key in ahead else passed
+
+
+def _without_detours(keys: Sequence[bytes]) -> list[bytes]:
+    """The cells of a path from the first to the last, with its loops left out."""
+    path: dict[bytes, None] = {}
+    for key in keys:
+        if key in path:
+            while next(reversed(path)) != key:
+                path.popitem()
+        path[key] = None
+    return list(path)
 
 
 class Tracker:
