@@ -25,7 +25,7 @@ from goexplore.robustification import (  # noqa: E402
 from goexplore.robustification._environments import make_curriculum  # noqa: E402
 from goexplore.robustification._landmarks import Landmarks  # noqa: E402
 
-WALK, WAIT = 1, 0
+WAIT, WALK, TAKE = 0, 1, 2
 ROOMS = "tests.robustification.test_landmarks:Room"
 
 
@@ -51,6 +51,32 @@ class Corridor(gym.Env):
 
     def set_state(self, state):
         self.place = state
+
+
+class Coin(Corridor):
+    """The same without a cost, and with a coin of ten points in the second room that can be left lying."""
+
+    action_space = gym.spaces.Discrete(3)
+
+    def __init__(self) -> None:
+        super().__init__(cost=0.0)
+        self.taken = False
+
+    def reset(self, *, seed=None, options=None):
+        self.taken = False
+        return super().reset()
+
+    def step(self, action):
+        found = action == TAKE and self.place == 5 and not self.taken
+        self.taken |= found
+        observation, _, over, _, _ = super().step(action == WALK)
+        return observation, 10.0 * found, over, False, {}
+
+    def get_state(self):
+        return self.place, self.taken
+
+    def set_state(self, state):
+        self.place, self.taken = state
 
 
 def Room(observation):  # noqa: N802 - named like a class of cells
@@ -147,6 +173,26 @@ def test_an_episode_from_reset_that_comes_no_further_is_stuck_though_points_are_
     assert cut
     assert len(rewards) == 4 + max(6, 3 + 4)
     assert max(rewards) == 8.0
+
+
+def test_who_leaves_points_out_comes_to_no_more_landmarks():
+    env = EnvSpec("tests.robustification.test_landmarks:Coin")
+    play = make_play(env, PlainView(), np.random.default_rng(0))
+    actions = np.array([WALK] * 5 + [TAKE] + [WALK] * 15, np.uint8)
+    demonstration = Demonstration(env, actions, np.where(actions == TAKE, 10.0, 0.0), True, "", 1)
+    route = Route(demonstration, play, cells=make_cells(Room))
+    config = BackwardConfig(landmarks=ROOMS, virtual_odds=1e9)
+    curriculum = make_curriculum([route], config, 1)
+    scale = RewardScale(landmark=1.0)
+
+    def learnt(actions) -> list[float]:
+        made = Actor(play, [route], curriculum, Balance(1e9, 1), config, scale=scale, rng=np.random.default_rng(0))
+        assert made._leg == VIRTUAL
+        return [made.step(action)[0] for action in actions]
+
+    taking, passing_by = learnt(actions[:14]), learnt([WALK] * 14)
+    assert np.flatnonzero(taking).tolist() == [3, 5, 8, 12]
+    assert np.flatnonzero(passing_by).tolist() == [3], "the second room comes before the coin"
 
 
 def test_what_lies_ahead_includes_landmarks():

@@ -129,10 +129,9 @@ class Actor:
         self.steps += 1
         self._balance.count(virtual=self._leg == VIRTUAL)
         lost_life = self._score.add(reward, self.play.lives)
-        landmarks = self._route.landmarks
-        passed, self._passed = self._passed, landmarks.behind(self._passed, self._tracker.key())
+        passed, self._passed = self._passed, self._landmarks_behind()
         # With landmarks, going on to lose points is not yet coming on.
-        if self._passed > passed or lost_life or (reward > 0 if len(landmarks.steps) else reward):
+        if self._passed > passed or lost_life or (reward > 0 if len(self._route.landmarks.steps) else reward):
             self._something_at = self.steps
         brings = reward > 0 or self._passed > passed
         end, cut = self._virtual_end(over, lost_life) if self._leg == VIRTUAL else self._end(over, brings=brings)
@@ -143,6 +142,19 @@ class Actor:
         if (end or cut) and not goes_on:
             self._finish(over=over)
         return learnt, end, cut
+
+    def _landmarks_behind(self) -> int:
+        """How many landmarks the episode has come to.
+
+        Whoever has left out points on the way has not: a way round them would be the shorter one to all that follows.
+        Where points are lost all the way, they say nothing about it.
+        """
+        route = self._route
+        passed = route.landmarks.behind(self._passed, self._tracker.key())
+        if passed == self._passed or route.ends_below_best:
+            return passed
+        wanted = route.reaches(int(route.landmarks.steps[passed - 1]))
+        return passed if self._credited() >= wanted else self._passed
 
     def _end(self, over: bool, *, brings: bool) -> tuple[bool, bool]:
         route, at = self._route, self._start + self.steps
