@@ -82,7 +82,8 @@ def main() -> None:
         outcomes = {step: [carried(env, each, grip=grip) for each in trials] for step, env in envs.items()}
         held = [f"{sum(hold for _, hold in each) / len(each) / CARRIED_ACTIONS:.0%}" for each in outcomes.values()]
         row(f"block carried, grip {grip:g}: held", held)
-        row("    median slip (mm)", [f"{1000 * np.median([slip for slip, _ in each]):.1f}" for each in outcomes.values()])
+        slips = [1000 * np.median([slip for slip, _ in each]) for each in outcomes.values()]
+        row("    median slip (mm)", [f"{slip:.1f}" for slip in slips])
 
 
 if __name__ == "__main__":
