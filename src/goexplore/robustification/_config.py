@@ -35,7 +35,8 @@ class BackwardConfig:
     landmarks: str | None = None
     """Cells, by name, that show how far an episode has come, for example "ram:room=3". Those that a demonstration
     enters for the first time are its landmarks, but for detours, from which it comes back to where it was: an episode
-    has to come to them too, within the allowed lag, and legs may end there. None: scores alone count. Paper: None."""
+    has to come to them too, within the allowed lag and with the points that come before, and legs may end there. None:
+    scores alone count. Paper: None."""
     landmark_reward: float = 0.0
     """What an episode that comes to the next landmark is given, in points (after `reward_power`). Paper: 0. More where
     points are so far apart that nothing else tells the way."""
