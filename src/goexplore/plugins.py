@@ -6,7 +6,7 @@ import difflib
 import importlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from goexplore.errors import InputError
@@ -43,9 +43,16 @@ def import_paths() -> str:
     return os.pathsep.join(os.path.abspath(path) for path in sys.path)
 
 
-def made(thing: Any) -> Any:
-    """An instance: classes are called without arguments, everything else is taken as it is."""
-    return thing() if isinstance(thing, type) else thing
+def made(thing: Any, *, what: str, methods: Sequence[str]) -> Any:
+    """An instance: classes are called without arguments, everything else is taken as it is.
+
+    Raises:
+        InputError: it lacks one of the methods.
+    """
+    instance = thing() if isinstance(thing, type) else thing
+    if not all(callable(getattr(instance, name, None)) for name in methods):
+        raise InputError(f"{what} {thing!r}: expected a class or an object with {' and '.join(methods)}")
+    return instance
 
 
 def reference_to(thing: Any) -> str | None:

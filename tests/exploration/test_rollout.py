@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from goexplore.archive import START
+from goexplore.archive import START, make_selector
 from goexplore.cells import CellFunction
 from goexplore.envs import ActionSpace, env_spec, make_env
 from goexplore.errors import InputError
@@ -278,3 +278,10 @@ def test_mixed_rollouts_repeat_in_half_of_all_cases():
         actions = [explorer.act(None) for _ in range(60)]
         held += sum(one == other for one, other in pairwise(actions)) > 40
     assert 80 < held < 120
+
+
+def test_something_that_is_no_explorer_or_selector_is_refused():
+    with pytest.raises(InputError, match=r"^explorer .*: expected a class or an object with begin and act$"):
+        make_explorer(make_env, repeat_probability=0.95)
+    with pytest.raises(InputError, match=r"^selector .*: expected a class or an object with weights$"):
+        make_selector("goexplore.envs:make_env")

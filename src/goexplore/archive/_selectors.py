@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,7 @@ SELECTORS: dict[str, type[Selector]] = {
 def make_selector(selector: str | Selector) -> Selector:
     """Returns the selector of that name (`SELECTORS`, `rooms:BYTES`, `package.module:name`), or the object itself."""
     if not isinstance(selector, str):
-        return cast(Selector, made(selector))
+        return _own(selector)
     if selector in SELECTORS:
         return SELECTORS[selector]()
     name, _, argument = selector.partition(":")
@@ -83,7 +83,11 @@ def make_selector(selector: str | Selector) -> Selector:
             f"selector {selector!r}: expected {', '.join(SELECTORS)}, rooms:BYTES (how many bytes of a key say which"
             " room it is in) or package.module:name of your own"
         )
-    return cast(Selector, made(load_object(selector, what="selector")))
+    return _own(load_object(selector, what="selector"))
+
+
+def _own(selector: Any) -> Selector:
+    return cast(Selector, made(selector, what="selector", methods=("weights",)))
 
 
 def names_own_selector(selector: str) -> bool:

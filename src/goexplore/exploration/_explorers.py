@@ -100,7 +100,7 @@ EXPLORERS: dict[str, type[RandomExplorer]] = {
 def make_explorer(explorer: str | Explorer, *, repeat_probability: float) -> Explorer:
     """Returns the explorer of that name (`EXPLORERS`, "pure-random", `package.module:name`), or the object."""
     if not isinstance(explorer, str):
-        return cast(Explorer, made(explorer))
+        return _own(explorer)
     if explorer in EXPLORERS:
         return EXPLORERS[explorer](repeat_probability)
     if explorer == "pure-random":
@@ -109,4 +109,8 @@ def make_explorer(explorer: str | Explorer, *, repeat_probability: float) -> Exp
         raise InputError(
             f"explorer {explorer!r}: expected {', '.join(EXPLORERS)}, pure-random or package.module:name of your own"
         )
-    return cast(Explorer, made(load_object(explorer, what="explorer")))
+    return _own(load_object(explorer, what="explorer"))
+
+
+def _own(explorer: Any) -> Explorer:
+    return cast(Explorer, made(explorer, what="explorer", methods=("begin", "act")))
