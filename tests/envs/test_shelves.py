@@ -347,6 +347,17 @@ class TestCells:
         assert self.keys("shelves", env)["block"] == "grasped"
         assert self.keys("shelves:lift", env)["block"] == "lifted"
 
+    def test_voxels_may_be_smaller(self):
+        env = FetchShelves()
+        env.reset()
+        env.look = env.look._replace(gripper=(-0.3, 0.8, 1.2))
+        assert [self.keys("shelves", env)[axis] for axis in "xyz"] == [-0.5, 0.5, 1.0]
+        assert [self.keys("shelves:lift:0.25", env)[axis] for axis in "xyz"] == [-0.5, 0.75, 1.0]
+
+    def test_voxels_that_a_byte_cannot_hold_are_refused(self):
+        with pytest.raises(InputError, match=r"voxel 0.0: expected at least 0.02 m"):
+            make_cells("shelves:0")
+
     def test_the_upper_and_the_lower_door_are_told_apart(self):
         upper, lower = FetchShelves("top-right"), FetchShelves("bottom-right")
         keys = set()

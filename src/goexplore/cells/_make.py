@@ -15,13 +15,13 @@ from goexplore.cells._goals import MontezumaGoals, PitfallGoals
 from goexplore.cells._montezuma import MontezumaCells
 from goexplore.cells._pitfall import PitfallCells
 from goexplore.cells._protocol import CellFunction
-from goexplore.cells._shelves import ShelvesCells
+from goexplore.cells._shelves import VOXEL, ShelvesCells
 from goexplore.errors import InputError
 from goexplore.plugins import load_object, nearest
 
 FORMS = (
     "dynamic[:WxHxD], downscale[:WxHxD], domain, montezuma[:WxH|:goals], pitfall[:WxH|:goals], observation[:SIZE],"
-    " ram:NAME=BYTE[/SIZE],..., shelves[:original|:lift], or package.module:name of your own"
+    " ram:NAME=BYTE[/SIZE],..., shelves[:original][:lift][:VOXEL], or package.module:name of your own"
 )
 
 NAMES = ("dynamic", "downscale", "domain", "montezuma", "observation", "pitfall", "ram", "shelves")
@@ -115,8 +115,8 @@ def _named(name: str) -> CellFunction:
             return WholeObservation(float(match[1]) if match[1] else None)
         except ValueError as error:
             raise InputError(f"cells {name!r}: {match[1]} is not a number") from error
-    if match := re.fullmatch(r"shelves(?::(original|lift))?", name):
-        return ShelvesCells(original=match[1] == "original", lift=match[1] == "lift")
+    if match := re.fullmatch(r"shelves(:original)?(:lift)?(?::(\d*\.?\d+))?", name):
+        return ShelvesCells(original=bool(match[1]), lift=bool(match[2]), voxel=float(match[3] or VOXEL))
     if name.startswith("ram:"):
         return RamFeatures(_ram_places(name))
     if names_own_code(name):

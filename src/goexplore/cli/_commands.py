@@ -37,8 +37,9 @@ class Explore:
     cells: str | None = None
     """What counts as one place: dynamic[:WxHxD] (downscaled frames that adapt; starts as WxHxD), downscale[:WxHxD]
     (fixed), domain (what is known of Montezuma's Revenge or Pitfall, read from pixels), observation[:SIZE],
-    ram:NAME=BYTE[/SIZE],..., or package.module:name. Default: what the preset has for Atari (laptop:
-    dynamic:11x8x8), downscale for other pictures, observation for whole numbers."""
+    ram:NAME=BYTE[/SIZE],..., shelves[:original][:lift][:VOXEL] (what is known of the robot), or package.module:name.
+    Default: what the preset has for Atari (laptop: dynamic:11x8x8) and for the robot, downscale for other pictures,
+    observation for whole numbers."""
     frames: int | None = None
     """Stop after this many raw frames (2,000,000 when no budget is given). Batches are not cut short."""
     minutes: float | None = None
