@@ -6,14 +6,16 @@ import math
 from dataclasses import dataclass, field, replace
 
 from goexplore.cells import DOMAIN_CELLS, CellFunction, make_fixed_cells, names_own_code
-from goexplore.envs import atari_game_of, is_atari
+from goexplore.envs import SHELVES, atari_game_of, is_atari
 from goexplore.errors import InputError
 from goexplore.learn import NetworkConfig, PPOConfig
-from goexplore.play import AtariView, View
+from goexplore.play import AtariView, PlainView, View
 from goexplore.robustification import robustify_preset
 
 REWARDS = ("sign", "plain")
 METHODS = ("ppo", "count")
+ROBOT_VIEW = PlainView(max_steps=300)
+"""The robot's controls are judged beside a search, which plays without noise. The limit is the authors' code's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def control_preset(name: str, env_id: str, *, method: str = "ppo", cells: str | 
         cells = known  # for the record: reading a robot's costs nothing
     preset = robustify_preset(name, env_id)
     return ControlConfig(
-        view=preset.view,
+        view=ROBOT_VIEW if env_id == SHELVES else preset.view,
         network=preset.network,
         ppo=replace(preset.ppo, imitation_coefficient=0.0),
         actors=preset.actors + preset.imitators,
