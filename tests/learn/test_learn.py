@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from goexplore.errors import InputError  # noqa: E402
 from goexplore.learn import (  # noqa: E402
     GRU,
     ActorCritic,
@@ -383,6 +384,48 @@ def test_a_centred_network_sees_what_differs_from_the_mean_picture(beside):
     other = ActorCritic(config, spaces)
     other.load_state_dict(network.state_dict())
     torch.testing.assert_close(logits(other, bright), seen_dark)
+
+
+NUMBERS = Spaces(observation_shape=(5,), observation_dtype="float32", action_shape=(2,))
+
+
+def test_a_centred_network_sees_numbers_as_standard_scores():
+    """Units and offsets make no difference, numbers that never change or run away do no harm."""
+    config = NetworkConfig(convolutions=(), hidden=(16,), memory=0, policy_gain=1.0, centred=True)
+    seen = torch.randn(50, 5)
+    seen[:, 4] = 3.0
+    other_units = seen * torch.tensor([1.0, 1000.0, 0.1, 5.0, 1.0]) + torch.tensor([0.0, 7.0, -3.0, 100.0, 2.0])
+
+    def means(network, observations):
+        state, first = network.initial_state(len(observations)), torch.ones(len(observations), dtype=torch.bool)
+        return network.act(observations, state, first).policy.mean
+
+    network = ActorCritic(config, NUMBERS)
+    network.centre_on(seen)
+    expected = means(network, seen)
+    far = means(network, torch.full((1, 5), 1e6))
+    torch.testing.assert_close(far, means(network, torch.full((1, 5), 1e9)))
+    network.centre_on(other_units)
+    torch.testing.assert_close(means(network, other_units), expected, rtol=1e-3, atol=1e-3)
+    other = ActorCritic(config, NUMBERS)
+    other.load_state_dict(network.state_dict())
+    torch.testing.assert_close(means(other, other_units), means(network, other_units))
+
+
+def test_actions_begin_with_the_deviation_that_is_asked_for_and_keep_the_least_one():
+    config = NetworkConfig(convolutions=(), hidden=(16,), memory=0, deviation=0.3, least_deviation=0.1)
+    network = ActorCritic(config, NUMBERS)
+
+    def deviations():
+        output = network.act(torch.randn(3, 5), network.initial_state(3), torch.ones(3, dtype=torch.bool))
+        return output.policy.log_std.exp()
+
+    torch.testing.assert_close(deviations(), torch.full((3, 2), 0.3), rtol=0.05, atol=0.0)
+    with torch.no_grad():
+        network.policy_head.bias[2:] = -50.0
+    torch.testing.assert_close(deviations(), torch.full((3, 2), 0.1))
+    with pytest.raises(InputError, match=r"deviation 0.1, least_deviation 0.1: expected a smaller second"):
+        NetworkConfig(deviation=0.1, least_deviation=0.1)
 
 
 def test_robotics_towers_are_separate():

@@ -13,8 +13,14 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from goexplore.errors import InputError
 from goexplore.learn._distributions import Categorical, DiagonalGaussian, Distribution
 from goexplore.learn._spaces import Spaces
+
+LEAST_SPREAD = 0.01
+"""Of a number that hardly changed in what a network was centred on."""
+MOST_SPREADS = 5.0
+"""Numbers further out than this are seen as if they were there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +42,21 @@ class NetworkConfig:
     value_gain: float = 0.01
     """Scale of the value head's initial weights."""
     centred: bool = False
-    """Whether pictures are seen as what differs from a mean one, which `ActorCritic.centre_on` is told. Paper: no.
-    Where most of a picture is bright, that drowns what moves in it, and a small network learns nothing."""
+    """Whether pictures are seen as what differs from a mean one, and numbers as standard scores, of what
+    `ActorCritic.centre_on` is told. Paper: no. Where most of a picture is bright, or most numbers never change, that
+    drowns what moves, and a small network learns nothing."""
+    deviation: float = 1.0
+    """Standard deviation of actions that are numbers, before anything is learnt. Paper: not stated. Less where a
+    little noise is enough to drop what is held."""
+    least_deviation: float = 0.0
+    """Below which it never falls. Paper: not stated. Surer policies change too much with every step of learning."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.least_deviation < self.deviation:
+            raise InputError(
+                f"deviation {self.deviation}, least_deviation {self.least_deviation}: expected a smaller second,"
+                " of at least 0"
+            )
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> NetworkConfig:
@@ -78,10 +97,13 @@ class ActorCritic(nn.Module):
         outputs = spaces.choices if spaces.choices is not None else 2 * math.prod(spaces.action_shape)
         self.policy_head, self.value_head = nn.Linear(width, outputs), nn.Linear(width, 1)
         _initialise(self.policy_head, config.policy_gain)
+        if spaces.choices is None:
+            learnt = config.deviation - config.least_deviation
+            nn.init.constant_(self.policy_head.bias[outputs // 2 :], math.log(learnt))
         _initialise(self.value_head, config.value_gain)
 
     def centre_on(self, observations: Tensor) -> None:
-        """Takes the mean of some pictures, (count, ...), as the one that others are compared with; once, before use."""
+        """Compares what it sees with the mean of some observations, (count, ...), from now on; once, before use."""
         for tower in self.towers:
             cast(_Tower, tower).centre_on(observations)
 
@@ -120,6 +142,8 @@ class ActorCritic(nn.Module):
         if self.spaces.choices is not None:
             return Categorical(outputs)
         mean, log_std = outputs.reshape(*outputs.shape[:-1], 2, *self.spaces.action_shape).unbind(outputs.dim() - 1)
+        if self.config.least_deviation:
+            log_std = torch.log(self.config.least_deviation + log_std.exp())
         return DiagonalGaussian(mean, log_std)
 
 
@@ -127,15 +151,17 @@ class _Tower(nn.Module):
     """Observations to features: everything below the heads."""
 
     centre: Tensor | None
-    """The picture that others are compared with."""
+    """The observation that others are compared with."""
+    spread: Tensor | None
+    """How far numbers usually are from it."""
 
     def __init__(self, config: NetworkConfig, spaces: Spaces) -> None:
         super().__init__()
         self._own_copy = spaces.observation_is_bytes  # converted to floats, they may be changed in place
         shape = spaces.picture_shape or spaces.observation_shape
         self._picture_shape = shape if config.convolutions else None
-        centred = config.centred and self._picture_shape is not None
-        self.register_buffer("centre", torch.zeros(shape) if centred else None)
+        self.register_buffer("centre", torch.zeros(shape) if config.centred else None)
+        self.register_buffer("spread", torch.ones(shape) if config.centred and not config.convolutions else None)
         layers: list[nn.Module] = []
         channels = shape[-1]
         for out, kernel, stride in config.convolutions:
@@ -169,8 +195,10 @@ class _Tower(nn.Module):
 
     def centre_on(self, observations: Tensor) -> None:
         if self.centre is not None:
-            pictures, _ = self._parts(observations.to(self.centre.device))
-            self.centre.copy_(pictures.mean(dim=0))
+            seen, _ = self._parts(observations.to(self.centre.device))
+            self.centre.copy_(seen.mean(dim=0))
+            if self.spread is not None:
+                self.spread.copy_(seen.std(dim=0, correction=0).clamp(min=LEAST_SPREAD))
 
     def _parts(self, observations: Tensor) -> tuple[Tensor, Tensor | None]:
         """Pictures, (batch, height, width, channels), and what stands beside them; or numbers."""
@@ -186,6 +214,8 @@ class _Tower(nn.Module):
         """What the first fully connected layer sees: a picture through the convolutions, and what stands beside it."""
         floats, beside = self._parts(observations)
         if self._picture_shape is None:
+            if self.centre is not None and self.spread is not None:
+                floats = ((floats - self.centre) / self.spread).clamp(-MOST_SPREADS, MOST_SPREADS)
             encoded: Tensor = self.encoder(floats)
             return encoded
         if self.centre is not None:
