@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from goexplore.cells import DOMAIN_CELLS, CellFunction, make_fixed_cells, names_own_code
 from goexplore.envs import SHELVES, atari_game_of, is_atari
 from goexplore.errors import InputError
+from goexplore.exploration import cells_of_kind
 from goexplore.learn import NetworkConfig, PPOConfig
 from goexplore.play import AtariView, PlainView, View
 from goexplore.robustification import robustify_preset
@@ -77,7 +78,8 @@ def control_preset(name: str, env_id: str, *, method: str = "ppo", cells: str | 
     """
     if method not in METHODS:
         raise InputError(f"method {method!r}: expected one of {', '.join(METHODS)}")
-    known = DOMAIN_CELLS.get(atari_game_of(env_id) or env_id)
+    kind = DOMAIN_CELLS.get(atari_game_of(env_id) or env_id)
+    known = kind and cells_of_kind(name, kind)
     if cells == "domain" or (method == "count" and cells is None):
         if known is None:
             raise InputError(
@@ -89,7 +91,7 @@ def control_preset(name: str, env_id: str, *, method: str = "ppo", cells: str | 
     preset = robustify_preset(name, env_id)
     return ControlConfig(
         view=ROBOT_VIEW if env_id == SHELVES else preset.view,
-        network=preset.network,
+        network=replace(preset.network, deviation=1.0, least_deviation=0.0),  # without demonstrations it has to explore
         ppo=replace(preset.ppo, imitation_coefficient=0.0),
         actors=preset.actors + preset.imitators,
         steps=preset.steps,

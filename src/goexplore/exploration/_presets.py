@@ -24,6 +24,8 @@ class Preset:
     """Arguments of `AtariEnv`."""
     atari_cells: str = "dynamic"
     """The cells, if none are named."""
+    variant: str | None = None
+    """Of the set-up's kind of cells, if none are named; None is the plain one."""
 
 
 PAPER = ExplorationConfig()
@@ -84,7 +86,8 @@ SET_UPS: dict[tuple[str, str], Preset] = {
     ("paper", "shelves"): Preset(replace(PAPER, **ROBOT)),
     # The authors' robot draws its actions differently, and prefers an open upper door; counters are not reset.
     ("original-code", "shelves"): Preset(replace(PAPER, **ROBOT, explorer="tanh-normal", selector="shelves")),
-    ("laptop", "shelves"): Preset(replace(LAPTOP, **ROBOT)),
+    # Fingers that touch the block seldom hold it: a cell for lifting it keeps those that do (docs/robotics.md).
+    ("laptop", "shelves"): Preset(replace(LAPTOP, **ROBOT, explorer="tanh-normal"), variant="shelves:lift"),
 }
 """Where a preset depends on the kind of cells."""
 
@@ -126,6 +129,15 @@ def atari_settings(preset: str, *, cells: str = "", game: str | None = None) -> 
 def atari_cells(preset: str) -> str:
     """Returns the cells that a preset takes on Atari if none are named."""
     return _preset(preset, "").atari_cells
+
+
+def cells_of_kind(preset: str, kind: str) -> str:
+    """Returns the cells that a preset takes where only their kind is known, for example "shelves".
+
+    Raises:
+        InputError: there is no such preset.
+    """
+    return _preset(preset, kind).variant or kind
 
 
 def _preset(name: str, cells: str) -> Preset:

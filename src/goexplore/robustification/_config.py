@@ -288,7 +288,16 @@ ORIGINAL_ROBOT = replace(
 LAPTOP_ROBOT = replace(
     LAPTOP,
     view=PlainView(max_steps=600, sticky=0.1),
-    network=NetworkConfig(convolutions=(), hidden=(256, 128), memory=0, separate_towers=True, gain=math.sqrt(2)),
+    network=NetworkConfig(
+        convolutions=(),
+        hidden=(256, 128),
+        memory=0,
+        separate_towers=True,
+        gain=math.sqrt(2),
+        centred=True,
+        deviation=0.3,
+        least_deviation=0.1,
+    ),
     ppo=replace(LAPTOP.ppo, gamma=0.99, imitation_value_coefficient=0.1),
     backward=replace(
         PLAIN_LAPTOP_BACKWARD,

@@ -11,7 +11,7 @@ import numpy as np
 from goexplore.cells import DOMAIN_CELLS, CellFunction, domain_cells
 from goexplore.envs import AtariEnv, EnvSpec, RestorableEnv, atari_game_of
 from goexplore.errors import InputError
-from goexplore.exploration import atari_cells, atari_settings, preset_config
+from goexplore.exploration import atari_cells, atari_settings, cells_of_kind, preset_config
 from goexplore.plugins import named
 
 
@@ -23,8 +23,8 @@ def set_up(spec: EnvSpec, cells: str | CellFunction | Callable[..., Any] | None,
         what the user asked for comes first.
     """
     game = atari_game_of(spec.id) if spec.factory is None else None
-    if cells is None and spec.factory is None:
-        cells = DOMAIN_CELLS.get(spec.id)
+    if cells is None and spec.factory is None and (kind := DOMAIN_CELLS.get(spec.id)):
+        cells = cells_of_kind(preset, kind)
     chosen = domain_cells(game or spec.id) if cells == "domain" else named(cells)
     name = chosen if isinstance(chosen, str) else ""
     preset_config(preset, cells=name)
