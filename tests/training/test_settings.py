@@ -45,3 +45,11 @@ def test_a_setting_that_was_none_takes_what_its_type_says():
 def test_what_does_not_fit_is_said(name, value, sentence):
     with pytest.raises(InputError, match=sentence):
         altered(PRESETS["laptop"], {name: value})
+
+
+def test_settings_that_are_valid_only_together_may_come_in_any_order():
+    config = altered(RobustifyConfig(), {"network.least_deviation": 2.0, "network.deviation": 3.0})
+    together = {"network.deviation": 0.1, "network.least_deviation": 0.05}
+    assert altered(config, together).network.deviation == 0.1
+    with pytest.raises(InputError, match="least_deviation"):
+        altered(config, {"network.deviation": 0.1})

@@ -18,13 +18,13 @@ def altered(config: Config, settings: Mapping[str, Any]) -> Config:
     Raises:
         InputError: there is no such setting, or it does not take that value.
     """
-    for name, value in settings.items():
-        known = list(_names(config))
+    known = list(_names(config))
+    for name in settings:
         if name not in known:
             hint = nearest(name, known) or f": expected one of {', '.join(known)}"
             raise InputError(f"there is no setting {name!r}{hint}")
-        config = _replaced(config, name.split("."), value)
-    return config
+    altered_config: Config = _replaced(config, settings)
+    return altered_config
 
 
 def _names(config: Any, prefix: str = "") -> Iterator[str]:
@@ -36,13 +36,21 @@ def _names(config: Any, prefix: str = "") -> Iterator[str]:
             yield prefix + field.name
 
 
-def _replaced(config: Any, path: list[str], value: Any) -> Any:
-    name, *rest = path
-    before = getattr(config, name)
-    if rest:
-        return dataclasses.replace(config, **{name: _replaced(before, rest, value)})
-    kinds = {type(before)} if before is not None else set(get_args(get_type_hints(type(config))[name]))
-    return dataclasses.replace(config, **{name: _like(before, value, name, kinds)})
+def _replaced(config: Any, settings: Mapping[str, Any]) -> Any:
+    """All at once, as settings that belong together may be valid only together."""
+    changes: dict[str, Any] = {}
+    within: dict[str, dict[str, Any]] = {}
+    for name, value in settings.items():
+        part, _, rest = name.partition(".")
+        before = getattr(config, part)
+        if rest:
+            within.setdefault(part, {})[rest] = value
+            continue
+        kinds = {type(before)} if before is not None else set(get_args(get_type_hints(type(config))[name]))
+        changes[name] = _like(before, value, name, kinds)
+    for part, inner in within.items():
+        changes[part] = _replaced(getattr(config, part), inner)
+    return dataclasses.replace(config, **changes)
 
 
 def _like(before: Any, value: Any, name: str, kinds: set[type]) -> Any:
