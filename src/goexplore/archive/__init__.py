@@ -6,6 +6,7 @@ from goexplore.archive._archive import (
     AddStatus,
     Archive,
     Best,
+    Way,
     better,
 )
 from goexplore.archive._columns import Columns
@@ -45,6 +46,7 @@ __all__ = [
     "StepsSelector",
     "Trajectory",
     "UniformSelector",
+    "Way",
     "better",
     "draw",
     "identity",

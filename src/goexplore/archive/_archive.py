@@ -1,7 +1,8 @@
 """The archive: every cell found, the best way to it, and how often it was tried.
 
 "The Go-Explore family of algorithms" and Methods, "Exploration phase": a cell enters when it is new, and
-is replaced by a higher score, or by an equal score in fewer steps.
+is replaced by a higher score, or by an equal score in fewer steps. Where ways are tried under noise (not in the paper),
+a more reliable way counts for more than a shorter one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,20 @@ class AddStatus(Enum):
 def better(score: float, length: int, known_score: float, known_length: int) -> bool:
     """The acceptance rule: a higher score, or an equal one in fewer steps."""
     return score > known_score or (score == known_score and length < known_length)
+
+
+class Way(NamedTuple):
+    """What a way to a cell is judged by; the greater is the better one."""
+
+    score: float
+    reliability: float
+    """Share of noisy replays that come to the cell; 1 where none were made."""
+    minus_length: int
+
+    @classmethod
+    def of(cls, score: float, length: int, reliability: float = 1.0) -> Way:
+        """From its length."""
+        return cls(score, reliability, -length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +97,10 @@ class Archive:
         self.forest = Forest(action_shape, action_dtype)
         self.keys: list[bytes] = []
         self.snapshots: list[bytes | None] = []
+        self.reliabilities: list[float] = []
+        """Of the way to each cell, under noise; 1 without trials."""
+        self.arrivals: list[bytes] = []
+        """Where noisy replays of the way to each cell have come, packed; empty without trials."""
         self.frames: list[bytes | None] = []
         """Encoded frame of each cell, where the representation may change; see `change_representation`."""
         self.representation = b""
@@ -96,6 +115,11 @@ class Archive:
     def __len__(self) -> int:
         return len(self.keys)
 
+    @property
+    def tried(self) -> bool:
+        """Whether ways are tried under noise, so that some are known to be more reliable than others."""
+        return any(self.arrivals)
+
     def row_of(self, key: bytes) -> int | None:
         """Returns the row of a key, or None."""
         return self._rows.get(key)
@@ -104,16 +128,28 @@ class Archive:
         """Returns the best known way to a cell."""
         return Trajectory(int(self.table["chunk"][row]), int(self.table["offset"][row]))
 
+    def way(self, row: int) -> Way:
+        """Returns what the way to a cell is judged by."""
+        table = self.table
+        return Way.of(float(table["score"][row]), int(table["length"][row]), self.reliabilities[row])
+
     def cell(self, row: int) -> Best:
         """Returns the best visit to a cell."""
         return Best(float(self.table["score"][row]), int(self.table["length"][row]), self.trajectory(row), row)
 
     def best(self) -> Best:
-        """Returns the highest score reached, in a cell or at an end of episode; the shortest way among equals."""
-        scores, lengths = self.table["score"], self.table["length"]
-        candidates = np.flatnonzero(scores == scores.max())
-        best = self.cell(int(candidates[np.argmin(lengths[candidates])]))
+        """Returns the highest score reached, in a cell or at an end of episode.
+
+        Among equals the most reliable way, and then the shortest.
+        """
+        best = self.cell(self.ranked(np.flatnonzero(self.table["score"] == self.table["score"].max()))[0])
         return self.end if better(self.end.score, self.end.length, best.score, best.length) else best
+
+    def ranked(self, rows: NDArray[np.int64]) -> list[int]:
+        """Rows in the order of their ways, the most reliable first, and the shortest among equals."""
+        order = np.lexsort((self.table["length"][rows], -np.array(self.reliabilities)[rows]))
+        ordered: list[int] = rows[order].tolist()
+        return ordered
 
     def add(
         self,
@@ -125,6 +161,8 @@ class Archive:
         snapshot: bytes | None,
         iteration: int,
         frame: bytes | None = None,
+        reliability: float = 1.0,
+        arrivals: bytes = b"",
     ) -> tuple[AddStatus, int]:
         """Offers a visit; returns what became of it, and the cell's row."""
         row = self._rows.get(key)
@@ -142,12 +180,15 @@ class Archive:
             self._rows[key] = row
             self.keys.append(key)
             self.snapshots.append(snapshot)
+            self.reliabilities.append(reliability)
+            self.arrivals.append(arrivals)
             self.frames.append(frame)
             return AddStatus.NEW, row
-        if not better(score, length, self.table["score"][row], self.table["length"][row]):
+        if Way.of(score, length, reliability) <= self.way(row):
             return AddStatus.REJECTED, row
         self.set_way(row, score=score, length=length, trajectory=trajectory)
         self.snapshots[row], self.frames[row] = snapshot, frame
+        self.reliabilities[row], self.arrivals[row] = reliability, arrivals
         return AddStatus.IMPROVED, row
 
     def set_way(self, row: int, *, score: float, length: int, trajectory: Trajectory) -> None:
@@ -216,7 +257,8 @@ class Archive:
         """
         former = self.former
         columns = {name: former.table[name].tolist() for name in FIELDS}
-        self.table, self.keys, self.snapshots, self.frames, self._rows = Columns(FIELDS), [], [], [], {}
+        self.table, self.keys, self._rows = Columns(FIELDS), [], {}
+        self.snapshots, self.frames, self.reliabilities, self.arrivals = [], [], [], []
         self.representation = representation
         for kept, key in enumerate(keys):
             values = {name: column[kept] for name, column in columns.items()}
@@ -275,6 +317,8 @@ class Archive:
         for name in FIELDS:
             if name not in ("chunk", "offset"):
                 digest.update(np.ascontiguousarray(self.table[name]).tobytes())
+        if self.tried:
+            digest.update(repr(self.reliabilities).encode())
         former = self.former.table
         ways = [self.trajectory(row) for row in range(len(self))]
         hashes = self.forest.digests([*ways, self.end.trajectory])
@@ -300,6 +344,8 @@ class Archive:
             **{f"forest.{name}": array for name, array in self.forest.save().items()},
             **join_bytes("keys", self.keys),
             **join_bytes("snapshots", snapshots),
+            **join_bytes("arrivals", self.arrivals if with_snapshots else [b""] * len(self)),
+            "reliabilities": np.array(self.reliabilities),
             **join_bytes("frames", [frame or b"" for frame in self.frames]),
             **self.former.save(with_snapshots=with_snapshots),
             "representation": np.frombuffer(self.representation, np.uint8),
@@ -323,6 +369,9 @@ class Archive:
         self._rows = {key: row for row, key in enumerate(self.keys)}
         snapshots = split_bytes("snapshots", saved) if with_snapshots else [b""] * len(self.keys)
         self.snapshots = [snapshot or None for snapshot in snapshots]
+        tried = "reliabilities" in saved  # not in runs from before there were trials
+        self.reliabilities = saved["reliabilities"].tolist() if tried else [1.0] * len(self.keys)
+        self.arrivals = split_bytes("arrivals", saved) if tried and with_snapshots else [b""] * len(self.keys)
         self.frames = [frame or None for frame in split_bytes("frames", saved)]
         self.former.restore(saved, with_snapshots=with_snapshots)
         self.representation = saved["representation"].tobytes()

@@ -32,7 +32,14 @@ class SearchOptions:
     package.module:name."""
     explorer: str | None = None
     """How to act after a return: random (actions repeated), pure-random, mixed (half of the rollouts each),
-    tanh-normal (numbers near their bounds), or package.module:name."""
+    tanh-normal (numbers near their bounds), partial (not all numbers change at a time), or package.module:name."""
+    trials: int | None = None
+    """Noisy replays of each way that may enter the archive, for demonstrations that hold under noise: a more reliable
+    way is kept even if it is longer. 8 are enough."""
+    trial_sticky: float | None = None
+    """Probability of repeating an action in trials."""
+    trial_jitter: float | None = None
+    """Standard deviation of noise on actions in trials, as a share of half their range."""
     reset_counters_on_improvement: bool | None = None
     """Zero a cell's counters whenever it is found or improved."""
     pipelined: bool | None = None

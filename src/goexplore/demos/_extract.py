@@ -118,9 +118,13 @@ def demonstrations_of(
         recorded = _recorded(config, env, actions, choice, source | {"cell": best.row})
         if not any(np.array_equal(recorded.actions, other.actions) for other in found):
             found.append(recorded)
+    if not is_cut:
+        return found
+    if loop.archive.tried:
+        return found[: choice.count]  # the most reliable ones
     # What is cut may no longer differ, so that diversity is judged by what is left.
     found.sort(key=len)
-    return _diverse(found, [each.actions for each in found], choice.count) if is_cut else found
+    return _diverse(found, [each.actions for each in found], choice.count)
 
 
 def _recorded(
@@ -159,23 +163,24 @@ def _played(env: RestorableEnv, actions: NDArray[Any]) -> tuple[NDArray[np.float
 
 
 def _candidates(archive: Archive, choice: Choice) -> list[Best]:
-    """Trajectories to choose from, the shortest first."""
+    """Trajectories to choose from: the most reliable first where ways were tried under noise, and then the shortest."""
     scores, lengths = archive.table["score"], archive.table["length"]
     if choice.until_score is not None:
-        candidates = _shortest(np.flatnonzero((scores >= choice.until_score) & (lengths > 0)), lengths)
-        best = [archive.cell(row) for row in candidates]
+        rows = _first(archive, np.flatnonzero((scores >= choice.until_score) & (lengths > 0)))
+        best = [archive.cell(row) for row in rows]
         if archive.end is not NEVER and archive.end.score >= choice.until_score:
             best.append(archive.end)
-            best.sort(key=lambda each: each.length)
+            if not archive.tried:
+                best.sort(key=lambda each: each.length)
     elif choice.which == "end":
         best = [archive.end] if archive.end is not NEVER and archive.end.length else []
         if choice.count > 1 and best:
             # One end of episode is remembered; other ways to its score are those of cells.
-            rows = _shortest(np.flatnonzero(scores == archive.end.score), lengths)
+            rows = _first(archive, np.flatnonzero(scores == archive.end.score))
             best += [archive.cell(row) for row in rows]
     else:
         first = archive.best()
-        rows = _shortest(np.flatnonzero(scores == first.score), lengths) if choice.count > 1 else []
+        rows = _first(archive, np.flatnonzero(scores == first.score)) if choice.count > 1 else []
         best = [each for each in [first, *(archive.cell(row) for row in rows if row != first.row)] if each.length]
     return best
 
@@ -184,9 +189,8 @@ def _actions_of(archive: Archive, candidates: list[Best]) -> list[NDArray[Any]]:
     return [archive.forest.actions(each.trajectory) for each in candidates]
 
 
-def _shortest(rows: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[int]:
-    ordered: list[int] = rows[np.argsort(lengths[rows], kind="stable")][:MOST_CANDIDATES].tolist()
-    return ordered
+def _first(archive: Archive, rows: NDArray[np.int64]) -> list[int]:
+    return archive.ranked(rows)[:MOST_CANDIDATES]
 
 
 def _diverse(candidates: list[Any], actions: list[NDArray[Any]], count: int) -> list[Any]:

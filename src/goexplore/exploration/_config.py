@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,13 +36,23 @@ class ExplorationConfig:
     new more eagerly, which pays at small budgets."""
     explorer: Any = "random"
     """How to act after a return: "random" (with repetition), "pure-random" (without), "mixed" (half of the rollouts
-    with, half without), "tanh-normal" (numbers near their bounds), "package.module:name", or an Explorer."""
+    with, half without), "tanh-normal" (numbers near their bounds), "partial" (not all numbers change at a time),
+    "package.module:name", or an Explorer."""
     reset_counters_on_improvement: bool = False
     """Zero a cell's counters whenever it is found or improved. Paper: not mentioned; the authors' Atari
     scripts do so, which sends every improved cell back to full weight."""
     pipelined: bool = False
     """Select batch k + 1 before batch k is merged, so that workers never wait for the merge. Still one seed,
     one archive, but not the same archive as without. Worth it from some ten workers on."""
+
+    trials: int = 0
+    """Noisy replays of each way that may enter the archive. The share that comes to the cell, times the reliability of
+    the way before, is its reliability, which counts for more than its length. 0: the shortest way wins. Paper: 0. For
+    demonstrations that hold under noise; they take most of the time."""
+    trial_sticky: float = 0.1
+    """Probability that an action is the one before instead, in trials."""
+    trial_jitter: float = 0.05
+    """Standard deviation of what is added to actions in trials, as a share of half their range; choices have none."""
 
     fitting: Fitting = field(default_factory=Fitting)
     """When cells that adapt themselves are fitted, and to what; see `Fitting`."""
@@ -56,5 +67,12 @@ class ExplorationConfig:
                 f"play_on_probability {self.play_on_probability}, play_on_steps {self.play_on_steps}: expected 0 to 1,"
                 " and at least 1"
             )
+        if self.trials < 0 or not 0 <= self.trial_sticky < 1 or not 0 <= self.trial_jitter < math.inf:
+            raise InputError(
+                f"trials {self.trials}, trial_sticky {self.trial_sticky}, trial_jitter {self.trial_jitter}: expected at"
+                " least 0, 0 to 1, and at least 0"
+            )
+        if self.trials and self.pipelined:
+            raise InputError("trials do not go together with pipelined: they depend on what is known of every cell")
         if not 0 <= self.repeat_probability < 1:
             raise InputError(f"repeat_probability {self.repeat_probability}: expected at least 0 and less than 1")

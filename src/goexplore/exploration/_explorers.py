@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any, Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goexplore.envs import ActionSpace, repeating
 from goexplore.errors import InputError
 from goexplore.plugins import load_object, made
 
 MIXED_SHARE = 0.5
-"""Rollouts of `mixed` in which actions are repeated."""
+"""Rollouts of `mixed` in which actions are repeated, and of `partial` in which numbers are uniform."""
+REDRAWN_SHARE = 0.5
+"""Numbers of an action that `partial` draws anew when it changes."""
 
 
 class Explorer(Protocol):
@@ -80,20 +83,50 @@ class TanhNormalExplorer(RandomExplorer):
         Raises:
             InputError: actions are choices.
         """
-        if action_space.discrete:
-            raise InputError("explorer 'tanh-normal': expected actions that are numbers, and got choices")
-        fresh = np.tanh(2.0 * rng.standard_normal((steps, *action_space.shape)))
-        middle, half = (action_space.high + action_space.low) / 2.0, (action_space.high - action_space.low) / 2.0
-        self._actions = list(
-            repeating((middle + half * fresh).astype(action_space.dtype), rng, self._repeat_probability)
-        )
+        fresh = _near_bounds("tanh-normal", rng, action_space, steps)
+        self._actions = list(repeating(fresh, rng, self._repeat_probability))
         self._actions.reverse()
+
+
+class PartialExplorer(RandomExplorer):
+    """When an action changes, each of its numbers does so with a probability of a half.
+
+    A hand may stay closed while the arm turns. Numbers are uniform in half of the rollouts, and as
+    `TanhNormalExplorer` draws them in the others.
+    """
+
+    def begin(self, rng: np.random.Generator, action_space: ActionSpace, observation: Any, steps: int) -> None:
+        """Draws the whole rollout at once.
+
+        Raises:
+            InputError: actions are choices.
+        """
+        fresh = _near_bounds("partial", rng, action_space, steps)
+        if rng.random() < MIXED_SHARE:
+            fresh = action_space.sample(rng, steps)
+        changes = rng.random((steps, *[1] * len(action_space.shape))) >= self._repeat_probability
+        changed = changes & (rng.random(fresh.shape) < REDRAWN_SHARE)
+        changed[0] = True
+        numbers = np.arange(steps).reshape(changes.shape)
+        latest = np.maximum.accumulate(np.where(changed, numbers, 0), axis=0)
+        self._actions = list(np.take_along_axis(fresh, latest, axis=0))
+        self._actions.reverse()
+
+
+def _near_bounds(name: str, rng: np.random.Generator, action_space: ActionSpace, steps: int) -> NDArray[Any]:
+    if action_space.discrete:
+        raise InputError(f"explorer {name!r}: expected actions that are numbers, and got choices")
+    fresh = np.tanh(2.0 * rng.standard_normal((steps, *action_space.shape)))
+    middle, half = (action_space.high + action_space.low) / 2.0, (action_space.high - action_space.low) / 2.0
+    drawn: NDArray[Any] = (middle + half * fresh).astype(action_space.dtype)
+    return drawn
 
 
 EXPLORERS: dict[str, type[RandomExplorer]] = {
     "random": RandomExplorer,
     "mixed": MixedExplorer,
     "tanh-normal": TanhNormalExplorer,
+    "partial": PartialExplorer,
 }
 
 

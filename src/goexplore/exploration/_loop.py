@@ -204,6 +204,8 @@ class ExplorationLoop:
                 trajectory=self.archive.trajectory(row),
                 snapshot=self.archive.snapshots[row],
                 steps=self.config.explore_steps,
+                reliability=self.archive.reliabilities[row],
+                arrivals=self.archive.arrivals[row],
             )
         )
 
@@ -226,6 +228,8 @@ class ExplorationLoop:
                 snapshot=candidate.snapshot,
                 iteration=self.iteration,
                 frame=candidate.frame,
+                reliability=candidate.reliability,
+                arrivals=candidate.arrivals,
             )
             if status is not AddStatus.REJECTED:
                 changed.append(row)
@@ -263,6 +267,8 @@ class ExplorationLoop:
             "loop.pending_scores": np.array([task.score for task in pending], np.float64),
             "loop.pending_steps": np.array([task.steps for task in pending], np.int64),
             **join_bytes("loop.pending_snapshots", snapshots),
+            "loop.pending_reliabilities": np.array([task.reliability for task in pending], np.float64),
+            **join_bytes("loop.pending_arrivals", [task.arrivals if with_snapshots else b"" for task in pending]),
             **({} if self.adaptation is None else self.adaptation.save()),
         }
 
@@ -272,16 +278,19 @@ class ExplorationLoop:
         self.iteration, self.steps, self.return_steps, self._asked, batches = saved["loop.counters"].tolist()
         tasks = []
         usual = np.full(len(saved["loop.pending"]), self.config.explore_steps)  # of runs from before tasks had lengths
-        for numbers, score, steps, snapshot in zip(
+        tried = "loop.pending_reliabilities" in saved  # not in runs from before there were trials
+        for numbers, score, steps, snapshot, reliability, arrived in zip(
             saved["loop.pending"].tolist(),
             saved["loop.pending_scores"].tolist(),
             saved.get("loop.pending_steps", usual).tolist(),
             split_bytes("loop.pending_snapshots", saved),
+            saved["loop.pending_reliabilities"].tolist() if tried else [1.0] * len(usual),
+            split_bytes("loop.pending_arrivals", saved) if tried else [b""] * len(usual),
             strict=True,
         ):
             iteration, index, row, length, chunk, offset = numbers
             trajectory, usable = Trajectory(chunk, offset), snapshot if with_snapshots and snapshot else None
-            task = Task(iteration, index, row, score, length, trajectory, usable, steps)
+            task = Task(iteration, index, row, score, length, trajectory, usable, steps, None, reliability, arrived)
             tasks.append(self._with_return(task))
         if self.adaptation is not None:
             self.adaptation.restore(saved, self.archive.representation)

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.archive import FrameCodec, SnapshotCodec
+from goexplore.archive import FrameCodec, SnapshotCodec, Way
 from goexplore.cells import AdaptiveCells, CellFunction, cell_key, make_cells
 from goexplore.envs import EnvSpec, RestorableEnv, events_of, make_env
 from goexplore.errors import InputError
 from goexplore.exploration._config import ExplorationConfig
 from goexplore.exploration._explorers import Explorer, RandomExplorer, make_explorer
 from goexplore.exploration._tasks import Candidate, End, KnownCells, RolloutResult, Task, Update
+from goexplore.exploration._trials import Trials
 
 NONE: frozenset[int] = frozenset()
 
@@ -56,6 +57,7 @@ class Roller:
         self._adaptive = self._cells if isinstance(self._cells, AdaptiveCells) else None
         self._frames = FrameCodec(spec.frame_reference) if spec.frame_reference is not None else None
         self._sample_probability = spec.config.fitting.sample_probability
+        self._trials = Trials(self._env, self._cells, self._codec, spec.config) if spec.config.trials else None
 
     def learn(self, update: Update) -> None:
         """Takes up what changed in the archive, and what its keys mean."""
@@ -100,13 +102,27 @@ class Roller:
             visit.steps += 1
             if score > visit.score:  # within a rollout only a higher score can beat an earlier visit
                 visit.score = score
-                if known.could_improve(visit.row, score, task.length + step):
+                if known.could_improve(visit.row, Way.of(score, task.length + step, task.reliability)):
                     visit.candidate = Candidate(key, score, step, self._snapshot(), self._frame(observation))
             if step in sample_at:
                 sampled.append(self._frame(observation) or b"")
+        trial_steps = 0 if self._trials is None else self._try(self._trials, task, visits, actions)
         result = self._reduced(task, visits, end, actions, start_snapshot)
-        result.sampled, result.events = sampled, frozenset(events)
+        result.sampled, result.events, result.steps = sampled, frozenset(events), result.steps + trial_steps
         return result
+
+    def _try(self, trials: Trials, task: Task, visits: dict[bytes, _Visit], actions: list[Any]) -> int:
+        """Drops the candidates whose way turns out to be less reliable than the known one; returns steps taken."""
+        steps = 0
+        for key, visit in visits.items():
+            if visit.candidate is None:
+                continue
+            known = None if visit.row is None else self._known.way(visit.row)
+            outcome = trials.rate(task, visit.candidate, actions, known, task.trial_rng(self._seed, key))
+            steps += outcome.steps
+            if not outcome.accepted:
+                visit.candidate = None
+        return steps
 
     def _return_to(self, task: Task) -> Any:
         if task.snapshot is not None:
@@ -151,7 +167,8 @@ class Roller:
         known, candidates = [], []
         for visit in visits.values():
             if visit.candidate is None:
-                known.append((visit.row, visit.steps))
+                if visit.row is not None:
+                    known.append((visit.row, visit.steps))
             else:
                 visit.candidate.steps = visit.steps
                 candidates.append(visit.candidate)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goexplore.archive import NEVER, Archive, Trajectory, better
+from goexplore.archive import NEVER, Archive, Trajectory, Way, better
+
+NO_WAY = Way(0.0, 0.0, 0)
 
 
 @dataclass(slots=True)
@@ -31,6 +34,10 @@ class Task:
     """Agent steps to explore at most."""
     actions: NDArray[Any] | None = None
     """Actions from reset, where there is no snapshot."""
+    reliability: float = 1.0
+    """Of the way to the cell, under noise."""
+    arrivals: bytes = b""
+    """Where noisy replays of that way have come."""
 
     def rng(self, run_seed: int) -> np.random.Generator:
         """The task's own generator, from the run's seed and its place in the run."""
@@ -39,6 +46,11 @@ class Task:
     def sampling_rng(self, run_seed: int) -> np.random.Generator:
         """Another generator, for which frames are sampled: that must not change what the task does."""
         return np.random.default_rng(np.random.SeedSequence(run_seed, spawn_key=(self.iteration, 1 + self.index, 0)))
+
+    def trial_rng(self, run_seed: int, key: bytes) -> np.random.Generator:
+        """Another one for the trials of each cell: they must not depend on which others were tried before."""
+        spawn_key = (self.iteration, 1 + self.index, 1, zlib.crc32(key))
+        return np.random.default_rng(np.random.SeedSequence(run_seed, spawn_key=spawn_key))
 
 
 @dataclass(slots=True)
@@ -54,6 +66,10 @@ class Candidate:
     """Encoded frame, where cells adapt themselves."""
     steps: int = 0
     """Steps the rollout spent in the cell."""
+    reliability: float = 1.0
+    """Of the whole way to it, under noise."""
+    arrivals: bytes = b""
+    """Where noisy replays of that way have come."""
 
 
 @dataclass(slots=True)
@@ -71,7 +87,7 @@ class RolloutResult:
     """A rollout reduced to its distinct cells."""
 
     steps: int
-    """Agent steps explored."""
+    """Agent steps explored, trials included."""
     return_steps: int
     """Agent steps replayed to return; 0 when a snapshot was restored."""
     known: NDArray[np.int64]
@@ -98,6 +114,7 @@ class Update:
     rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     lengths: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    reliabilities: list[float] = field(default_factory=list)
     end: tuple[float, int] = (NEVER.score, NEVER.length)
     representation: bytes = b""
     """What keys mean, where cells adapt themselves."""
@@ -114,6 +131,7 @@ class Update:
             rows=rows,
             scores=archive.table["score"][rows],
             lengths=archive.table["length"][rows],
+            reliabilities=[archive.reliabilities[row] for row in rows.tolist()],
             end=(archive.end.score, archive.end.length),
             representation=archive.representation,
             from_scratch=from_scratch,
@@ -129,28 +147,30 @@ class KnownCells:
 
     def __init__(self) -> None:
         self.rows: dict[bytes, int] = {}
-        self._scores: list[float] = []
-        self._lengths: list[int] = []
+        self._ways: list[Way] = []
         self._end = (NEVER.score, NEVER.length)
 
     def apply(self, update: Update) -> None:
         """Takes up what changed."""
         if update.from_scratch:
-            self.rows, self._scores, self._lengths = {}, [], []
-        first = len(self._scores)
+            self.rows, self._ways = {}, []
+        first = len(self._ways)
         for row, key in enumerate(update.new_keys, first):
             self.rows[key] = row
-        self._scores.extend([0.0] * len(update.new_keys))
-        self._lengths.extend([0] * len(update.new_keys))
-        for row, score, length in zip(
-            update.rows.tolist(), update.scores.tolist(), update.lengths.tolist(), strict=True
+        self._ways.extend([NO_WAY] * len(update.new_keys))
+        for row, *way in zip(
+            update.rows.tolist(), update.scores.tolist(), update.lengths.tolist(), update.reliabilities, strict=True
         ):
-            self._scores[row], self._lengths[row] = score, length
+            self._ways[row] = Way.of(*way)
         self._end = update.end
 
-    def could_improve(self, row: int | None, score: float, length: int) -> bool:
+    def way(self, row: int) -> Way:
+        """What the known way to a cell is judged by."""
+        return self._ways[row]
+
+    def could_improve(self, row: int | None, way: Way) -> bool:
         """Whether a visit could enter the archive."""
-        return row is None or better(score, length, self._scores[row], self._lengths[row])
+        return row is None or way > self._ways[row]
 
     def end_could_improve(self, score: float, length: int) -> bool:
         """Whether an end of episode could be a new best."""

@@ -16,6 +16,11 @@ from goexplore.runs._folder import RunConfig, RunFolder
 def start(config: RunConfig, env: RestorableEnv) -> tuple[ExplorationLoop, SnapshotCodec]:
     """An archive with the start cell alone, and the loop that will fill it."""
     cells = make_cells(config.cells)
+    if config.exploration.trials and (isinstance(cells, AdaptiveCells) or env.snapshot_kind is not SnapshotKind.PLAIN):
+        raise InputError(
+            f"trials {config.exploration.trials}: expected cells that stay as they are, and an environment whose states"
+            " can be written to a file (get_state and set_state, Atari or MuJoCo)"
+        )
     observation, key = start_episode(env, cells)
     snapshot, cell_state = env.snapshot(), cells.save()
     codec = SnapshotCodec.for_start(snapshot, cell_state)
