@@ -10,7 +10,8 @@ import pytest
 pytest.importorskip("torch")
 
 from goexplore.demos import load_demonstrations
-from goexplore.play import AtariView, make_play
+from goexplore.envs import is_atari
+from goexplore.play import AtariView, PlainView, make_play
 from goexplore.policies import Policy
 from goexplore.robustification import Route
 
@@ -25,7 +26,7 @@ def test_demonstrations_replay_and_policies_play(name):
     assert f"`{name}`" in readme, "what it is has to be said"
     policy = Policy.load(ZOO / name)
     for demonstration in load_demonstrations(ZOO / name):
-        view = AtariView(width=8, height=8, gray=True)
+        view = AtariView(width=8, height=8, gray=True) if is_atari(policy.env.id) else PlainView()
         Route(demonstration, make_play(demonstration.env, view, np.random.default_rng(0)))  # refuses what differs
         assert demonstration.env.id == policy.env.id
     play, player = policy.make_play(seed=0), policy.player(seed=0)
