@@ -147,6 +147,17 @@ def test_a_group_is_what_differs_in_its_seed_alone(tmp_path):
     }
 
 
+def test_runs_from_before_there_was_a_setting_belong_with_those_at_its_default(tmp_path):
+    fake_run(tmp_path / "old", seed=0)
+    fake_run(tmp_path / "new", seed=1)
+    path = tmp_path / "old" / "config.json"
+    config = json.loads(path.read_text())
+    del config["exploration"]["trials"]
+    path.write_text(json.dumps(config))
+    (groups,) = groups_of(*find_runs([tmp_path])).values()
+    assert [len(group.runs) for group in groups] == [2]
+
+
 def test_a_second_run_of_a_seed_is_no_second_sample(tmp_path):
     fake_run(tmp_path / "short", frames=[10, 20], end_scores=[1, 1])
     fake_run(tmp_path / "long")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from goexplore.exploration import atari_settings, preset_config
+from goexplore.exploration import ExplorationConfig, atari_settings, preset_config
 from goexplore.report._runs import Run, Warn
 
 PRESET_ORDER = ("laptop", "paper", "original-code", "tiny")
@@ -93,9 +93,16 @@ def _word(value: Any) -> str:
 
 
 def _setting(run: Run) -> str:
-    """Everything that decides what a run finds, the seed aside."""
+    """Everything that decides what a run finds, the seed aside.
+
+    Settings at their defaults are left out: runs from before there was one belong with those after it.
+    """
     env = {name: value for name, value in run.config["env"].items() if name != "id"}
-    told = [run.game, env, run.config["cells"], run.config["exploration"]]
+    usual = dataclasses.asdict(ExplorationConfig())
+    exploration = {
+        name: value for name, value in run.config["exploration"].items() if name not in usual or value != usual[name]
+    }
+    told = [run.game, env, run.config["cells"], exploration]
     return json.dumps(told, sort_keys=True, default=str)
 
 
