@@ -144,7 +144,7 @@ def test_a_policys_game_is_in_the_cells_that_a_search_sees(game, cells):
         play.cell_key(ours)
 
 
-def test_touch_and_grasp_are_told_by_the_robot(tmp_path):
+def test_the_robots_cells_are_counted(tmp_path):
     pytest.importorskip("mujoco")
     result = control(
         "goexplore/FetchShelves-v0",

@@ -82,6 +82,9 @@ FIELDS = {
     "found": np.int32,  # iteration in which it was first found
 }
 
+RELIABILITY = {"of_way": np.float64}
+"""Beside `FIELDS`, which cells of former representations have too: those are never tried."""
+
 
 class Archive:
     """Cells in columns; rows move only when the representation changes.
@@ -97,8 +100,7 @@ class Archive:
         self.forest = Forest(action_shape, action_dtype)
         self.keys: list[bytes] = []
         self.snapshots: list[bytes | None] = []
-        self.reliabilities: list[float] = []
-        """Of the way to each cell, under noise; 1 without trials."""
+        self._reliability = Columns(RELIABILITY)
         self.arrivals: list[bytes] = []
         """Where noisy replays of the way to each cell have come, packed; empty without trials."""
         self.frames: list[bytes | None] = []
@@ -120,6 +122,11 @@ class Archive:
         """Whether ways are tried under noise, so that some are known to be more reliable than others."""
         return any(self.arrivals)
 
+    @property
+    def reliabilities(self) -> NDArray[np.float64]:
+        """Of the way to each cell, under noise; 1 without trials."""
+        return self._reliability["of_way"]
+
     def row_of(self, key: bytes) -> int | None:
         """Returns the row of a key, or None."""
         return self._rows.get(key)
@@ -131,7 +138,7 @@ class Archive:
     def way(self, row: int) -> Way:
         """Returns what the way to a cell is judged by."""
         table = self.table
-        return Way.of(float(table["score"][row]), int(table["length"][row]), self.reliabilities[row])
+        return Way.of(float(table["score"][row]), int(table["length"][row]), float(self.reliabilities[row]))
 
     def cell(self, row: int) -> Best:
         """Returns the best visit to a cell."""
@@ -142,12 +149,15 @@ class Archive:
 
         Among equals the most reliable way, and then the shortest.
         """
-        best = self.cell(self.ranked(np.flatnonzero(self.table["score"] == self.table["score"].max()))[0])
+        scores, reliabilities = self.table["score"], self.reliabilities
+        best_rows = np.flatnonzero(scores == scores.max())
+        best_rows = best_rows[reliabilities[best_rows] == reliabilities[best_rows].max()]
+        best = self.cell(int(best_rows[np.argmin(self.table["length"][best_rows])]))
         return self.end if better(self.end.score, self.end.length, best.score, best.length) else best
 
     def ranked(self, rows: NDArray[np.int64]) -> list[int]:
         """Rows in the order of their ways, the most reliable first, and the shortest among equals."""
-        order = np.lexsort((self.table["length"][rows], -np.array(self.reliabilities)[rows]))
+        order = np.lexsort((self.table["length"][rows], -self.reliabilities[rows]))
         ordered: list[int] = rows[order].tolist()
         return ordered
 
@@ -180,7 +190,7 @@ class Archive:
             self._rows[key] = row
             self.keys.append(key)
             self.snapshots.append(snapshot)
-            self.reliabilities.append(reliability)
+            self._reliability.append(of_way=reliability)
             self.arrivals.append(arrivals)
             self.frames.append(frame)
             return AddStatus.NEW, row
@@ -257,8 +267,8 @@ class Archive:
         """
         former = self.former
         columns = {name: former.table[name].tolist() for name in FIELDS}
-        self.table, self.keys, self._rows = Columns(FIELDS), [], {}
-        self.snapshots, self.frames, self.reliabilities, self.arrivals = [], [], [], []
+        self.table, self._reliability, self._rows = Columns(FIELDS), Columns(RELIABILITY), {}
+        self.keys, self.snapshots, self.frames, self.arrivals = [], [], [], []
         self.representation = representation
         for kept, key in enumerate(keys):
             values = {name: column[kept] for name, column in columns.items()}
@@ -318,7 +328,7 @@ class Archive:
             if name not in ("chunk", "offset"):
                 digest.update(np.ascontiguousarray(self.table[name]).tobytes())
         if self.tried:
-            digest.update(repr(self.reliabilities).encode())
+            digest.update(np.ascontiguousarray(self.reliabilities).tobytes())
         former = self.former.table
         ways = [self.trajectory(row) for row in range(len(self))]
         hashes = self.forest.digests([*ways, self.end.trajectory])
@@ -345,7 +355,7 @@ class Archive:
             **join_bytes("keys", self.keys),
             **join_bytes("snapshots", snapshots),
             **join_bytes("arrivals", self.arrivals if with_snapshots else [b""] * len(self)),
-            "reliabilities": np.array(self.reliabilities),
+            "reliabilities": self.reliabilities,
             **join_bytes("frames", [frame or b"" for frame in self.frames]),
             **self.former.save(with_snapshots=with_snapshots),
             "representation": np.frombuffer(self.representation, np.uint8),
@@ -370,7 +380,7 @@ class Archive:
         snapshots = split_bytes("snapshots", saved) if with_snapshots else [b""] * len(self.keys)
         self.snapshots = [snapshot or None for snapshot in snapshots]
         tried = "reliabilities" in saved  # not in runs from before there were trials
-        self.reliabilities = saved["reliabilities"].tolist() if tried else [1.0] * len(self.keys)
+        self._reliability.replace({"of_way": saved["reliabilities"] if tried else np.ones(len(self.keys))})
         self.arrivals = split_bytes("arrivals", saved) if tried and with_snapshots else [b""] * len(self.keys)
         self.frames = [frame or None for frame in split_bytes("frames", saved)]
         self.former.restore(saved, with_snapshots=with_snapshots)

@@ -204,7 +204,7 @@ class ExplorationLoop:
                 trajectory=self.archive.trajectory(row),
                 snapshot=self.archive.snapshots[row],
                 steps=self.config.explore_steps,
-                reliability=self.archive.reliabilities[row],
+                reliability=float(self.archive.reliabilities[row]),
                 arrivals=self.archive.arrivals[row],
             )
         )

@@ -114,7 +114,7 @@ class Update:
     rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     lengths: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    reliabilities: list[float] = field(default_factory=list)
+    reliabilities: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     end: tuple[float, int] = (NEVER.score, NEVER.length)
     representation: bytes = b""
     """What keys mean, where cells adapt themselves."""
@@ -131,7 +131,7 @@ class Update:
             rows=rows,
             scores=archive.table["score"][rows],
             lengths=archive.table["length"][rows],
-            reliabilities=[archive.reliabilities[row] for row in rows.tolist()],
+            reliabilities=archive.reliabilities[rows],
             end=(archive.end.score, archive.end.length),
             representation=archive.representation,
             from_scratch=from_scratch,
@@ -158,10 +158,9 @@ class KnownCells:
         for row, key in enumerate(update.new_keys, first):
             self.rows[key] = row
         self._ways.extend([NO_WAY] * len(update.new_keys))
-        for row, *way in zip(
-            update.rows.tolist(), update.scores.tolist(), update.lengths.tolist(), update.reliabilities, strict=True
-        ):
-            self._ways[row] = Way.of(*way)
+        columns = (update.rows, update.scores, update.lengths, update.reliabilities)
+        for row, score, length, reliability in zip(*(column.tolist() for column in columns), strict=True):
+            self._ways[row] = Way.of(score, length, reliability)
         self._end = update.end
 
     def way(self, row: int) -> Way:

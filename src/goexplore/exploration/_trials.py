@@ -134,11 +134,9 @@ class Trials:
 
 
 def _worth_trying(task: Task, candidate: Candidate, known: Way) -> bool:
-    length = task.length + candidate.step
-    if Way.of(candidate.score, length, task.reliability) <= known:
-        return False
+    """A candidate is better if all trials succeed; whether that is worth the time."""
     more = candidate.score > known.score or task.reliability > known.reliability
-    return more or length <= SHORTER * -known.minus_length
+    return more or task.length + candidate.step <= SHORTER * -known.minus_length
 
 
 def pack(arrivals: Sequence[Arrival]) -> bytes:

@@ -23,9 +23,9 @@ def set_up(spec: EnvSpec, cells: str | CellFunction | Callable[..., Any] | None,
         what the user asked for comes first.
     """
     game = atari_game_of(spec.id) if spec.factory is None else None
-    if cells is None and spec.factory is None and (kind := DOMAIN_CELLS.get(spec.id)):
-        cells = cells_of_kind(preset, kind)
-    chosen = domain_cells(game or spec.id) if cells == "domain" else named(cells)
+    if cells is None and spec.factory is None and spec.id in DOMAIN_CELLS:
+        cells = "domain"
+    chosen = cells_of_kind(preset, domain_cells(game or spec.id)) if cells == "domain" else named(cells)
     name = chosen if isinstance(chosen, str) else ""
     preset_config(preset, cells=name)
     if game is not None:
