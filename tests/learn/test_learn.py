@@ -474,14 +474,3 @@ def test_ranks_learn_together_and_reproducibly():
     np.testing.assert_array_equal(first, second)
     alone = launch(_trained, ranks=1)
     assert not np.array_equal(first, alone)
-
-
-def test_a_rank_that_never_comes_up_is_noticed_at_once(tmp_path):
-    from types import SimpleNamespace
-
-    from goexplore.errors import GoExploreError
-    from goexplore.learn._ranks import _await
-
-    (tmp_path / "up-0").touch()
-    with pytest.raises(GoExploreError, match=r"exit code 3.*__main__"):
-        _await(str(tmp_path), [SimpleNamespace(exitcode=None), SimpleNamespace(exitcode=3)])

@@ -10,6 +10,7 @@ import contextlib
 import datetime
 import os
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -183,6 +184,18 @@ def _join(index: int, folder: str, size: int, work: Callable[..., Any], argument
     except GoExploreError as error:
         Path(folder, f"error-{index}-{error.exit_code}").write_text(str(error))
         raise
+    _leave()
+
+
+def _leave() -> None:
+    """Ends this process, whose work is done, without taking Python and the libraries down first.
+
+    Threads that PyTorch leaves to themselves may abort meanwhile, and good work would look like a failure
+    (https://github.com/pytorch/pytorch/issues/190489).
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _work(work: Callable[..., Any], rank: int, size: int, arguments: tuple[Any, ...]) -> Any:
