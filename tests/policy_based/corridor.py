@@ -33,6 +33,26 @@ class Corridor(gym.Env):
         self.at = state["at"]
 
 
+class Fading(Corridor):
+    """The coin is worth less the later it comes, and whoever goes back at the beginning falls out for nothing."""
+
+    def reset(self, *, seed=None, options=None):
+        self.steps = 0
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action):
+        self.steps += 1
+        falls = not action and not self.at
+        seen, reward, done, cut, info = super().step(action)
+        return seen, reward * 0.9**self.steps, done or falls, cut, info
+
+    def get_state(self):
+        return {"at": self.at, "steps": self.steps}
+
+    def set_state(self, state):
+        self.at, self.steps = state["at"], state["steps"]
+
+
 class Places(GoalCells):
     attributes = {"at": LENGTH}  # noqa: RUF012
 

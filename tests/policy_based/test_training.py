@@ -72,8 +72,24 @@ def test_returns_of_a_policy_that_is_known_beforehand(tmp_path, arrives, share):
         assert tested.mean_steps == 3
 
 
-def _always(outputs, action: int) -> Categorical:
-    logits = torch.full_like(outputs, -1e9)
+def test_an_end_that_is_rewarded_late_is_a_return_to_it_and_one_for_nothing_is_not(tmp_path):
+    fading = CORRIDOR.replace("Corridor", "Fading")
+    explore_with_policy(
+        fading, out=tmp_path / "run", steps=5_120, cells=PLACES, config=small(), ranks=1, progress=False
+    )
+
+    def tested(**logits):
+        with patch.object(ActorCritic, "_distribution", lambda self, outputs: _always(outputs, **logits)):
+            return evaluate_returns(tmp_path / "run", episodes=60, trust=True)
+
+    hesitates = tested(action=1, others=-1.5)
+    assert hesitates.archive_score > hesitates.score_at_arrival > 0
+    assert 0.5 < hesitates.arrived == round(float(np.mean(np.array(hesitates.scores) > 0)), 4) < 1
+    assert tested(action=0).arrived == 0
+
+
+def _always(outputs, action: int, others: float = -1e9) -> Categorical:
+    logits = torch.full_like(outputs, others)
     logits[..., action] = 0.0
     return Categorical(logits)
 

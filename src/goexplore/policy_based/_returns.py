@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -45,7 +44,8 @@ class ReturnsEvaluation:
     """What the archive says of it: found once, and not a policy's score."""
     episodes: int
     arrived: float
-    """Share of episodes that reached the cell."""
+    """Share of episodes that reached the cell. An end of the game that brought nothing is not the one that brought
+    something."""
     score_at_arrival: float | None
     """Mean over those."""
     score: float
@@ -158,7 +158,7 @@ class _Player:
         self.score, self.steps, self._lives, self.first = 0.0, 0, play.lives, True
         chosen = next(self._chosen)
         row = self._atlas.archive.row_of(chosen)
-        self._least = float(self._atlas.archive.table["score"][row]) if chosen == END else -math.inf
+        self._pays = chosen == END and self._atlas.archive.table["score"][row] > 0
         self.directive = self._actor.begin(play.cell_key(self._cells), chosen=chosen)
 
     @property
@@ -175,8 +175,9 @@ class _Player:
         self.score, self._lives, self.steps, self.first = self.score + reward, play.lives, self.steps + 1, False
         self.directive = self._actor.observe(END if over else play.cell_key(self._cells), over=over)
         if self.directive.arrived or over or self.directive.gives_up or too_long:
-            # Games end in many ways: one that is to be ended well has to bring what it brought before.
-            return _Outcome(self.directive.arrived and self.score >= self._least, self.score, self.steps)
+            # Games end in many ways, and what a good end brings may depend on when it comes.
+            arrived = self.directive.arrived and (self.score > 0 or not self._pays)
+            return _Outcome(arrived, self.score, self.steps)
         return None
 
 
