@@ -74,15 +74,18 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--ranks", type=int)
     parser.add_argument("--plain-ppo", action="store_true")
+    parser.add_argument("--set", nargs="*", default=(), metavar="NAME=VALUE", help="other settings of the former")
     options = parser.parse_args()
     here = Path(__file__).stem  # its own name, so that processes beside this one can import it
-    common: dict[str, Any] = {"seed": options.seed, "ranks": options.ranks, "settings": {"view.sticky": STICKY}}
+    noise: dict[str, Any] = {"view.sticky": STICKY}
+    common: dict[str, Any] = {"seed": options.seed, "ranks": options.ranks}
     trained = explore_with_policy(
         f"{here}:make",
         cells=f"{here}:Places",
         out=options.out / "policy",
         steps=options.steps,
         minutes=options.minutes,
+        settings=noise | {name: json.loads(value) for name, value in (each.split("=") for each in options.set)},
         **common,
     )
     tested = evaluate_returns(options.out / "policy", episodes=100, seed=options.seed + 1_000, trust=True)
@@ -96,7 +99,7 @@ def main() -> None:
         "returns_to_goal": tested.arrived if tested.archive_score else 0.0,
     }
     if options.plain_ppo:
-        plain = control(f"{here}:make", out=options.out / "ppo", steps=trained.steps, **common)
+        plain = control(f"{here}:make", out=options.out / "ppo", steps=trained.steps, settings=noise, **common)
         score = evaluate(options.out / "ppo", episodes=100, seed=options.seed + 1_000, at_least=[1e-6], trust=True)
         result |= {"ppo_steps": plain.steps, "ppo_seconds": plain.seconds, "ppo_success": score.reached["1e-06"]}
     print(json.dumps(result))
