@@ -13,6 +13,7 @@ from goexplore.errors import InputError
 from goexplore.play import AtariPlay, AtariView, PlainView, flattened, make_play
 
 SMALL = AtariView(width=64, height=64, gray=True)
+MEMORY = AtariView(memory=True, stack=2)
 MAZE = "goexplore/KeyDoorMaze-v0"
 
 
@@ -41,6 +42,18 @@ def test_a_step_is_four_raw_frames_on_every_path(game, noise):
 
 
 @pytest.mark.atari
+def test_memory_is_seen_bit_by_bit_newest_last():
+    play = montezuma(MEMORY)
+    start = np.unpackbits(play._emulator.ram)
+    assert play.spaces.observation_shape == (2 * 1024,)
+    np.testing.assert_array_equal(play.observation, np.tile(start, 2) * 255)
+    play.do_nothing(4)
+    np.testing.assert_array_equal(play.observation[:1024], start * 255)
+    np.testing.assert_array_equal(play.observation[1024:], np.unpackbits(play._emulator.ram) * 255)
+    assert (play.observation[:1024] != play.observation[1024:]).any()
+
+
+@pytest.mark.atari
 @pytest.mark.parametrize("game", ["montezuma_revenge", "berzerk"])
 @pytest.mark.parametrize("pool_frames", [1, 2])
 def test_policies_play_from_the_start_that_searches_explore_from(game, pool_frames):
@@ -62,8 +75,9 @@ def test_policies_play_from_the_start_that_searches_explore_from(game, pool_fram
 
 
 @pytest.mark.atari
-def test_a_restored_game_shows_and_does_what_it_would_have():
-    play, other = montezuma(), montezuma(seed=1)
+@pytest.mark.parametrize("view", [SMALL, MEMORY])
+def test_a_restored_game_shows_and_does_what_it_would_have(view):
+    play, other = montezuma(view), montezuma(view, seed=1)
     actions = np.random.default_rng(0).integers(18, size=80)
     play.reset(no_ops=5)
     for action in actions[:40]:

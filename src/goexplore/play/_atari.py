@@ -1,4 +1,7 @@
-"""Atari as a policy plays it (Extended Data Table 1b): sticky actions, pooled and shrunk frames, a stack of them."""
+"""Atari as a policy plays it (Extended Data Table 1b): sticky actions, pooled and shrunk frames, a stack of them.
+
+Instead of frames it may see the console's memory: a thousand bits, which tell more than the screen and cost less.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from goexplore.plugins import missing_extra
 
 FLICKERING = ("venture", "gravitar")
 """Games in which some things are drawn in one frame of four only; the paper pools four frames there."""
+MEMORY_BITS = 128 * 8
 _HEADER = struct.Struct("<HI")  # last action, size of the emulator state
 
 
@@ -33,6 +37,8 @@ class AtariView:
     """Gray instead of colours. Paper: colours."""
     stack: int = 4
     """Newest frames shown together. Paper: 4."""
+    memory: bool = False
+    """See the bits of the console's memory instead of frames; size and colours mean nothing then. Paper: no."""
     pool_frames: int | None = None
     """Pixel-wise maximum over the last raw frames of a step. None: the paper's, 2, and 4 for Venture and Gravitar."""
     sticky: float = 0.25
@@ -68,10 +74,10 @@ class AtariPlay:
         self._emulator, self.view, self.rng, self.frames_per_step = emulator, view, rng, frame_skip
         self.max_no_ops = view.max_no_ops
         self._pooled = min(frame_skip, view.pool_frames or (4 if emulator.game in FLICKERING else 2))
+        self._channels = MEMORY_BITS if view.memory else 1 if view.gray else 3
+        planes = self._channels * view.stack
+        shape = (planes,) if view.memory else (view.height, view.width, planes)
         self._shrink = _shrinker(view.width, view.height)
-        channels = 1 if view.gray else 3
-        self._channels = channels
-        shape = (view.height, view.width, channels * view.stack)
         self.spaces = Spaces(observation_shape=shape, choices=emulator.action_count)
         self.observation: NDArray[np.uint8] = np.zeros(shape, np.uint8)
         height, width = emulator.ale.getScreenDims()
@@ -98,7 +104,7 @@ class AtariPlay:
         self._sight.was_reset(screen_is_fresh=screen_is_fresh)
         if screen_is_fresh or self._first_frame is None:  # afterwards the screen is stale
             self._emulator.read(self._screen)
-            self._first_frame = self._shrunk()
+            self._first_frame = self._newest()
         self._last_action = 0
         self.observation[...] = np.tile(self._first_frame, self.view.stack)
         self.do_nothing(no_ops)
@@ -130,7 +136,7 @@ class AtariPlay:
         return total, over
 
     def _hold(self, action: int, frames: int, sticks: NDArray[np.bool_] | None) -> tuple[float, bool]:
-        reward, pooled = 0.0, min(self._pooled, frames)
+        reward, pooled = 0.0, 0 if self.view.memory else min(self._pooled, frames)
         for frame in range(frames):
             if sticks is None or not sticks[frame]:
                 self._last_action = action
@@ -142,13 +148,23 @@ class AtariPlay:
                 self._emulator.read(self._pool)
                 np.maximum(self._screen, self._pool, out=self._screen)
         self._sight.has_stepped()
-        older = self.observation.shape[-1] - self._channels
-        for plane in range(older):  # plane by plane, which is faster than moving all of them at once
-            self.observation[..., plane] = self.observation[..., plane + self._channels]
-        self.observation[..., older:] = self._shrunk()
+        self._push(self._newest())
         return reward, self._emulator.over
 
-    def _shrunk(self) -> NDArray[np.uint8]:
+    def _push(self, newest: NDArray[np.uint8]) -> None:
+        """Puts a frame on the stack."""
+        seen, older = self.observation, self.observation.shape[-1] - self._channels
+        if self.view.memory:
+            seen[:older] = seen[self._channels :]
+        else:
+            for plane in range(older):  # plane by plane, which is faster than moving all of them at once
+                seen[..., plane] = seen[..., plane + self._channels]
+        seen[..., older:] = newest
+
+    def _newest(self) -> NDArray[np.uint8]:
+        """What is to be seen of this moment alone."""
+        if self.view.memory:
+            return np.unpackbits(self._emulator.ram) * np.uint8(255)
         small: NDArray[np.uint8] = self._shrink(self._screen)
         return small.reshape(*self.observation.shape[:2], self._channels)
 
