@@ -125,14 +125,17 @@ def test_a_run_of_two_ranks_can_be_stopped_and_gone_on_with(tmp_path):
         for name in ("seconds", "steps_per_second"):
             del line[name]
     assert last[0] == last[1]
-    for to, score in (("best", whole.best_score), ("uniform", None), ("at=1", 0.0)):
+    for to, score in (("best", whole.best_score), ("uniform", None), ("at=1", 0.0), ("score=0", 0.0)):
         tested = evaluate_returns(tmp_path / "run", to=to, episodes=20, trust=True)
         assert tested.episodes == 20
         assert tested.archive_score == score
     with pytest.raises(InputError, match="has to be told where to go"):
         evaluate(tmp_path / "run", episodes=1, trust=True)
     for wrong in ("at", "beside=1", "at=many"):
-        with pytest.raises(InputError, match="expected best, uniform, or some of at="):
+        with pytest.raises(InputError, match=r"expected best, uniform, score=\.\.\., or some of at="):
+            evaluate_returns(tmp_path / "run", to=wrong, trust=True)
+    for wrong, message in (("score=many", "expected a number"), ("score=6", f"highest .* is {whole.best_score:g}")):
+        with pytest.raises(InputError, match=message):
             evaluate_returns(tmp_path / "run", to=wrong, trust=True)
     with pytest.raises(InputError, match="no cell with at=77"):
         evaluate_returns(tmp_path / "run", to="at=77", trust=True)

@@ -28,7 +28,7 @@ from goexplore.runs import RunFolder, read_newest_checkpoint
 
 SIDE_BY_SIDE = 16
 """Games that are played together."""
-BEST, UNIFORM = "best", "uniform"
+BEST, UNIFORM, SCORE = "best", "uniform", "score="
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,14 @@ class ReturnsEvaluation:
 
     run: str
     to: str
-    """best: the cell with the highest score. uniform: cells drawn evenly from the archive. Else what was asked for."""
+    """best: the cell with the highest score. score=400: the nearest with at least that. uniform: cells drawn evenly
+    from the archive. Else what was asked for."""
     cell: dict[str, Any] | None
     """What the cell is, if it is one."""
     archive_score: float | None
     """What the archive says of it: found once, and not a policy's score."""
+    archive_steps: int | None
+    """Steps of the way that it keeps to there."""
     episodes: int
     arrived: float
     """Share of episodes that reached the cell. An end of the game that brought nothing is not the one that brought
@@ -77,8 +80,9 @@ def evaluate_returns(
     Args:
         path: the run folder.
         episodes: how many.
-        to: "best": to the cell with the highest score. "uniform": to cells drawn evenly from the archive. Or a cell by
-            its attributes, as in "x=3,y=0"; of several, the one reached in the fewest steps.
+        to: "best": to the cell with the highest score. "score=400": to one with at least that score. "uniform": to
+            cells drawn evenly from the archive. Or a cell by its attributes, as in "x=3,y=0". Of several, the one
+            reached in the fewest steps.
         seed: of the episodes.
         trust: import the environment and cells that the run names (`package.module:name`).
         on_episode: told the episodes that are over and their mean score.
@@ -106,7 +110,7 @@ def evaluate_returns(
     network = ActorCritic(run.config.network, goals.spaces)
     network.load_state_dict({name: torch.from_numpy(saved[f"network.{name}"]) for name in network.state_dict()})
     rng = np.random.default_rng(choices)
-    one = None if to == UNIFORM else _best_cell(atlas) if to == BEST else _named_cell(atlas, cells, to)
+    one = _wanted_cell(atlas, cells, to)
     drawn = rng.choice(np.flatnonzero(atlas.weights), size=episodes)
     rows = drawn.tolist() if one is None else [one]
     players = [
@@ -121,6 +125,7 @@ def evaluate_returns(
         to=to,
         cell=None if key is None else {"over": True} if key == END else cells.describe(key),
         archive_score=None if one is None else float(atlas.archive.table["score"][one]),
+        archive_steps=None if one is None else int(atlas.archive.table["length"][one]),
         episodes=len(outcomes),
         arrived=round(len(arrived) / len(outcomes), 4),
         score_at_arrival=round(float(np.mean(arrived)), 4) if arrived else None,
@@ -212,31 +217,46 @@ def _played(
     return outcomes
 
 
-def _best_cell(atlas: ArchiveAtlas) -> int:
-    """The one with the highest score of those that may be chosen, and among them the one with the shortest way."""
-    may = np.flatnonzero(atlas.weights)
-    scores, lengths = atlas.archive.table["score"][may], atlas.archive.table["length"][may]
-    return int(may[np.lexsort((lengths, -scores))[0]])
-
-
-def _named_cell(atlas: ArchiveAtlas, cells: GoalCells, name: str) -> int:
-    """The row of the cell with these attributes.
+def _wanted_cell(atlas: ArchiveAtlas, cells: GoalCells, to: str) -> int | None:
+    """The row of the cell to return to; None for one after the other.
 
     Raises:
-        InputError: the name makes no sense, or there is no such cell in the archive.
+        InputError: that makes no sense, or there is no such cell in the archive.
     """
+    if to == UNIFORM:
+        return None
+    found = _scored(atlas, to) if to == BEST or to.startswith(SCORE) else _described(atlas, cells, to)
+    return min(found, key=lambda row: int(atlas.archive.table["length"][row]))
+
+
+def _scored(atlas: ArchiveAtlas, to: str) -> list[int]:
+    """Rows with the highest score of all that may be chosen, or with at least the one that is asked for."""
+    scores = np.where(atlas.weights > 0, atlas.archive.table["score"], -np.inf)
+    highest = float(scores.max())
     try:
-        wanted = {part.split("=")[0]: int(part.split("=")[1]) for part in name.split(",")}
+        least = highest if to == BEST else float(to.removeprefix(SCORE))
+    except ValueError:
+        raise InputError(f"returns to {to!r}: expected a number, as in score=400") from None
+    if not highest >= least:
+        raise InputError(f"returns to {to!r}: the highest score of the archive is {highest:g}")
+    rows: list[int] = np.flatnonzero(scores >= least).tolist()
+    return rows
+
+
+def _described(atlas: ArchiveAtlas, cells: GoalCells, to: str) -> list[int]:
+    """Rows of cells with some attributes."""
+    try:
+        wanted = {part.split("=")[0]: int(part.split("=")[1]) for part in to.split(",")}
     except (IndexError, ValueError):
         wanted = {}
     if not wanted or not wanted.keys() <= cells.attributes.keys():
         told = ", ".join(f"{each}=..." for each in cells.attributes)
-        raise InputError(f"returns to {name!r}: expected best, uniform, or some of {told}")
-    keys, lengths = atlas.archive.keys, atlas.archive.table["length"]
-    found = [row for row, key in enumerate(keys) if key != END and wanted.items() <= cells.describe(key).items()]
-    if not found:
-        raise InputError(f"the archive holds no cell with {name}")
-    return min(found, key=lambda row: int(lengths[row]))
+        raise InputError(f"returns to {to!r}: expected best, uniform, score=..., or some of {told}")
+    keys = enumerate(atlas.archive.keys)
+    rows = [row for row, key in keys if key != END and wanted.items() <= cells.describe(key).items()]
+    if not rows:
+        raise InputError(f"the archive holds no cell with {to}")
+    return rows
 
 
 def _values(saved: dict[str, Any]) -> dict[str, Any]:
