@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import dataclasses
 import json
 from dataclasses import dataclass
@@ -54,19 +56,19 @@ class SearchOptions:
         return given | {"fitting": parse_settings(self.fitting) or None}
 
 
-PYTHON = {"True": True, "False": False, "None": None}
-"""Values as Python spells them, which JSON does not know."""
-
-
 def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """Turns NAME=VALUE words into keyword arguments; values are JSON or Python's constants, or else text."""
+    """Turns NAME=VALUE words into keyword arguments; values are JSON or Python's literals, or else text."""
     settings: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not all(part.isidentifier() for part in name.split(".")):
             raise InputError(f"setting {pair!r} should look like name=value")
-        try:
-            settings[name] = PYTHON[value] if value in PYTHON else json.loads(value)
-        except ValueError:
-            settings[name] = value
+        settings[name] = _parsed(value)
     return settings
+
+
+def _parsed(value: str) -> Any:
+    for parse in (json.loads, ast.literal_eval):
+        with contextlib.suppress(ValueError, SyntaxError):
+            return parse(value)
+    return value
