@@ -13,6 +13,7 @@ from rich.console import Console
 
 from goexplore.cli._output import emit
 from goexplore.cli._search_options import Preset, SearchOptions, parse_settings
+from goexplore.errors import InputError
 
 if TYPE_CHECKING:
     from goexplore.bench import CellsBenchmark, ExploreBenchmark
@@ -58,6 +59,9 @@ class Explore:
     search: SearchOptions = field(default_factory=SearchOptions)
     env_kwargs: tuple[str, ...] = ()
     """Settings of the environment as NAME=VALUE, for example end_on_life_loss=true frame_skip=4."""
+    begin_with: Path | None = None
+    """A demonstration, or a folder of them: the archive holds the cells that they go through before the search begins,
+    for example those of a search for another target (--env-kwargs may differ)."""
     reset_seed: int = 0
     """Seed of every reset of a Gymnasium environment."""
     return_method: Literal["auto", "native", "mujoco", "copy", "replay"] = "auto"
@@ -94,9 +98,24 @@ class Explore:
             reset_seed=self.reset_seed,
             return_method=self.return_method,
             checkpoint_seconds=self.checkpoint_seconds,
+            begin_with=self._first_ways(),
             **self.search.settings(),
         )
         return _finish(result, as_json=self.json)
+
+    def _first_ways(self) -> list[Any]:
+        """The actions of the demonstrations to begin with."""
+        if self.begin_with is None:
+            return []
+        from goexplore.demos import load_demonstrations
+        from goexplore.envs import env_spec
+
+        found = load_demonstrations(self.begin_with)
+        if found[0].env.id != env_spec(self.env_id).id:
+            raise InputError(
+                f"{self.begin_with} holds demonstrations of {found[0].env.id}; expected some of {self.env_id}"
+            )
+        return [each.actions for each in found]
 
 
 @dataclass

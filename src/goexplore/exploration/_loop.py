@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.archive import (
+    START,
     AddStatus,
     Archive,
     Trajectory,
@@ -133,6 +134,24 @@ class ExplorationLoop:
         self._asked += 1
         self._pending.append(tasks)
         return tasks
+
+    def ask_to_follow(self, actions: NDArray[Any]) -> list[Task]:
+        """Asks for a trajectory to be played from reset, as a batch of its own; for searches that begin with some.
+
+        Raises:
+            InputError: it has no actions, or such as are none of this environment's.
+        """
+        shape = self.archive.forest.actions(START).shape[1:]
+        if len(actions) == 0 or actions.shape[1:] != shape:
+            raise InputError(
+                f"a trajectory to begin with has actions of shape {actions.shape}; expected (steps, *{shape}), with at"
+                " least one step"
+            )
+        task = self._task(0, 0)
+        task.steps, task.plan = len(actions), actions
+        self._asked += 1
+        self._pending.append([task])
+        return [task]
 
     def _let_some_play_on(self, tasks: list[Task], rng: np.random.Generator) -> None:
         chosen = np.flatnonzero(rng.random(len(tasks)) < self.config.play_on_probability).tolist()

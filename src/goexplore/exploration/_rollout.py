@@ -79,7 +79,7 @@ class Roller:
         events: set[str] = set()
         sample_at = self._sample_at(task)
         while step < task.steps:
-            action = space.row(explorer.act(observation))
+            action = space.row(explorer.act(observation) if task.plan is None else task.plan[step])
             observation, reward, terminated, truncated, info = env.step(action)
             step += 1
             if info:

@@ -38,6 +38,8 @@ class Task:
     """Of the way to the cell, under noise."""
     arrivals: bytes = b""
     """Where noisy replays of that way have come."""
+    plan: NDArray[Any] | None = None
+    """Actions to take, in place of those that the explorer would."""
 
     def rng(self, run_seed: int) -> np.random.Generator:
         """The task's own generator, from the run's seed and its place in the run."""

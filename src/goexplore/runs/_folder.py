@@ -2,6 +2,7 @@
 
 config.json        what was asked for: environment, cells, settings, seed, budget
 provenance.json    versions and machine, once for each session
+first-ways.npz     the trajectories that it began with, if any
 metrics.jsonl      one line for each iteration
 events.out.*       the same for TensorBoard
 checkpoints/       the newest two; see goexplore.runs._checkpoints
@@ -18,10 +19,15 @@ import os
 import platform
 import sys
 import time
+import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import IO, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from goexplore.archive import SnapshotCodec, names_own_selector
 from goexplore.cells import Fitting, names_own_code
@@ -29,7 +35,7 @@ from goexplore.envs import EnvSpec
 from goexplore.errors import InputError
 from goexplore.exploration import ExplorationConfig, ExplorationLoop, WorkerSpec
 from goexplore.plugins import named
-from goexplore.runs._files import read_json, write_json
+from goexplore.runs._files import read_json, write_atomically, write_json
 
 FORMAT = "goexplore-run"
 FORMAT_VERSION = 2
@@ -75,6 +81,8 @@ class RunConfig:
     exploration: ExplorationConfig
     seed: int
     budget: Budget = field(default_factory=lambda: Budget(frames=2_000_000))
+    first_ways: str = ""
+    """A hash of the trajectories that it begins with; empty where it begins with none."""
 
     def __post_init__(self) -> None:
         if self.seed < 0 or self.env.reset_seed < 0:
@@ -99,7 +107,7 @@ class RunConfig:
             | {"fitting": dataclasses.asdict(self.exploration.fitting)},
             "seed": self.seed,
             "budget": dataclasses.asdict(self.budget),
-        }
+        } | ({"first_ways": self.first_ways} if self.first_ways else {})
 
     def plugins(self) -> list[str]:
         """Names of third-party code that the run uses, as `package.module:name`."""
@@ -137,6 +145,7 @@ class RunFolder:
         self.videos = path / "videos"
         self.metrics = path / "metrics.jsonl"
         self._config = path / "config.json"
+        self._first_ways = path / "first-ways.npz"
         self._provenance = path / "provenance.json"
         self._lock: IO[str] | None = None
 
@@ -229,6 +238,25 @@ class RunFolder:
         """Replaces config.json, for a new budget."""
         write_json(self._config, config.to_json())
 
+    def write_first_ways(self, ways: Sequence[NDArray[Any]]) -> None:
+        """Keeps the trajectories that a run begins with, so that it can begin again."""
+        if ways:
+            write_atomically(self._first_ways, lambda file: np.savez_compressed(file, *ways, allow_pickle=False))
+
+    def read_first_ways(self) -> list[NDArray[Any]]:
+        """Reads them back.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+        if not self._first_ways.exists():
+            return []
+        try:
+            with np.load(self._first_ways, allow_pickle=False) as file:
+                return [file[name] for name in file.files]
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            raise InputError(f"{self._first_ways} is damaged ({error}); begin a new run") from error
+
     def note_session(self, **facts: Any) -> None:
         """Adds this session to provenance.json."""
         write_json(self._provenance, [*self._sessions(), provenance() | facts])
@@ -282,6 +310,7 @@ def run_config(saved: dict[str, Any], *, trust: bool = False, **objects: Any) ->
             ),
             seed=int(saved["seed"]),
             budget=Budget(**saved["budget"]),
+            first_ways=str(saved.get("first_ways", "")),
         )
         given = {named(thing) for thing in objects.values() if thing is not None}
         plugins = [name for name in config.plugins() if name not in given]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from goexplore.archive import START, Archive, FrameCodec, SnapshotCodec
 from goexplore.cells import AdaptiveCells, make_cells
 from goexplore.envs import RestorableEnv, SnapshotKind
 from goexplore.errors import InputError
-from goexplore.exploration import Adaptation, ExplorationConfig, ExplorationLoop, start_episode
+from goexplore.exploration import Adaptation, ExplorationConfig, ExplorationLoop, Roller, start_episode
 from goexplore.runs._checkpoints import read_newest_checkpoint
 from goexplore.runs._folder import RunConfig, RunFolder
 
@@ -53,6 +58,29 @@ def start(config: RunConfig, env: RestorableEnv) -> tuple[ExplorationLoop, Snaps
         adaptation=adaptation,
     )
     return loop, codec
+
+
+def follow(ways: Sequence[NDArray[Any]], config: RunConfig, loop: ExplorationLoop, codec: SnapshotCodec) -> None:
+    """Plays trajectories from reset and offers every cell they go through to the archive, before a search begins.
+
+    Raises:
+        InputError: one does not fit the environment.
+    """
+    if not ways:
+        return
+    roller = Roller(config.worker_spec(loop, codec))
+    roller.learn(loop.everything())
+    for way in ways:
+        loop.tell([roller.run(task) for task in loop.ask_to_follow(way)])
+        roller.learn(loop.news())
+
+
+def digest_of_ways(ways: Sequence[NDArray[Any]]) -> str:
+    """Tells trajectories from others; empty for none."""
+    digest = hashlib.blake2b(digest_size=16)
+    for way in ways:
+        digest.update(f"{way.dtype}{way.shape}".encode() + np.ascontiguousarray(way).tobytes())
+    return digest.hexdigest() if ways else ""
 
 
 def load(

@@ -6,11 +6,14 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from goexplore.archive import Selector, SnapshotCodec
 from goexplore.cells import CellFunction
@@ -21,7 +24,7 @@ from goexplore.exploration import ExplorationLoop, Explorer, make_explorer, pres
 from goexplore.plugins import named
 from goexplore.runs._checkpoints import NoCheckpointError
 from goexplore.runs._folder import Budget, RunConfig, RunFolder, run_config
-from goexplore.runs._loading import load, start
+from goexplore.runs._loading import digest_of_ways, follow, load, start
 from goexplore.runs._progress import Display, make_display
 from goexplore.runs._session import CHECKPOINT_SECONDS, RunResult, Session
 from goexplore.runs._set_up import default_cells, set_up
@@ -46,6 +49,7 @@ def explore(
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     progress: bool = True,
     executor: Executor | None = None,
+    begin_with: Sequence[ArrayLike] = (),
     **settings: Any,
 ) -> RunResult:
     """Explores an environment and writes a run folder.
@@ -71,6 +75,8 @@ def explore(
         checkpoint_seconds: time between checkpoints.
         progress: show progress on standard error.
         executor: where rollouts run, in place of `workers`.
+        begin_with: trajectories, each the actions from reset, whose cells the archive holds before the search begins:
+            demonstrations of a person or of another search.
         settings: fields of ExplorationConfig that differ from the preset.
 
     Raises:
@@ -79,6 +85,7 @@ def explore(
     if frames is None and minutes is None and until_score is None:
         frames = 2_000_000
     budget = Budget(frames, minutes, until_score)
+    ways = [np.asarray(each) for each in begin_with]
     spec = env_spec(env, kwargs=env_kwargs or {}, reset_seed=reset_seed, return_method=return_method)
     chosen, spec = set_up(spec, cells, preset)
     made = make_env(spec)
@@ -95,13 +102,16 @@ def explore(
         ),
         seed=seed,
         budget=budget,
+        first_ways=digest_of_ways(ways),
     )
     loop, codec = start(config, made)
+    follow(ways, config, loop, codec)
     exploration = config.exploration  # workers make explorers of their own; a wrong name should not leave a folder
     make_explorer(exploration.explorer, repeat_probability=exploration.repeat_probability)
     executor = executor or _executor(workers)
     folder = RunFolder.create(Path(out) if out is not None else _default_folder(spec.id, seed), config)
     with _session(folder, config, progress=progress) as display:
+        folder.write_first_ways(ways)
         return _drive(folder, config, made, (loop, codec), executor, display, checkpoint_seconds)
 
 
@@ -155,6 +165,7 @@ def resume(
         except NoCheckpointError:
             display.say("the run was stopped before its first checkpoint: starting from the beginning")
             (loop, codec), seconds = start(config, made), 0.0
+            follow(folder.read_first_ways(), config, loop, codec)
         for change in folder.changes_since_last_session(**_facts(made)):
             display.say(f"warning: {change}")
         folder.write_config(config)
