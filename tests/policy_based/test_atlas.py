@@ -82,6 +82,16 @@ def test_a_shorter_way_or_a_higher_score_replaces_a_path():
     assert made.path_to(key(3)).cells == [key(1), key(2), key(1), key(3)]
 
 
+def test_attempts_to_return_may_count_like_steps():
+    """Else a cell that was entered once, and never again, is chosen ever more often."""
+    for attempt_steps, weight in ((0.0, 1 / 1.5), (50.0, 1 / (1 + 0.5 * (1 + 3 * 50)))):
+        made = atlas(attempt_steps=attempt_steps)
+        tried = stretch([1, 2, 2])
+        tried.returns = [Return(key(1), arrived) for arrived in (False, False, True)]
+        made.learn([[tried]], iteration=1)
+        np.testing.assert_allclose(made.weights, [1.0, weight, 1 / 2])
+
+
 def test_how_cells_were_found_is_counted_once():
     made = atlas()
     found = made.learn([[stretch([1, 2], doing="policy")], [stretch([2, 3, 1], doing="random")]], iteration=1)

@@ -43,11 +43,19 @@ class InverseSelector:
 
 
 class StepsSelector:
-    """W = 1 / (0.5 C_steps + 1): prefers cells in which few steps were spent. The paper's where a policy returns."""
+    """W = 1 / (0.5 C_steps + 1): prefers cells in which few steps were spent. The paper's where a policy returns.
+
+    Args:
+        attempt_steps: what choosing a cell counts for in C_steps, whether or not it is reached. Paper: 0.
+    """
+
+    def __init__(self, attempt_steps: float = 0.0) -> None:
+        self._attempt_steps = attempt_steps
 
     def weights(self, archive: Archive) -> NDArray[np.float64]:
         """Computes W for all cells at once."""
-        weights: NDArray[np.float64] = 1.0 / (0.5 * archive.table["steps"] + 1.0)
+        steps = archive.table["steps"] + self._attempt_steps * archive.table["chosen"]
+        weights: NDArray[np.float64] = 1.0 / (0.5 * steps + 1.0)
         return weights
 
 

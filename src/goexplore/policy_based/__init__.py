@@ -17,11 +17,19 @@ from goexplore.policy_based._path import Cell, Follower, Path, temperature
 from goexplore.policy_based._reliability import Leg, Reliability, ReliabilityRules
 from goexplore.policy_based._returns import ReturnsEvaluation, evaluate_returns
 from goexplore.policy_based._rules import ActorRules
-from goexplore.policy_based._run import PolicyResult, PolicyRun, explore_with_policy, goals_of, resume_with_policy
+from goexplore.policy_based._run import (
+    DOMAIN_GOALS,
+    PolicyResult,
+    PolicyRun,
+    explore_with_policy,
+    goals_of,
+    resume_with_policy,
+)
 from goexplore.policy_based._stretch import END, Return, Stretch
 from goexplore.policy_based._training import PolicyTraining, goal_cells
 
 __all__ = [
+    "DOMAIN_GOALS",
     "END",
     "POLICY",
     "PRESETS",

@@ -56,6 +56,7 @@ class ArchiveAtlas:
         spaces: what actions are like.
         reliability: how far a path's reliability counts.
         choose_ends: whether the cell of all ends may be chosen to return to.
+        attempt_steps: what an attempt to return to a cell counts for in its C_steps.
     """
 
     def __init__(
@@ -66,12 +67,14 @@ class ArchiveAtlas:
         *,
         reliability: ReliabilityRules,
         choose_ends: bool = True,
+        attempt_steps: float = 0.0,
     ) -> None:
         self.codec = StepCodec(spaces)
         self.archive = Archive((self.codec.width,), np.int32)
         self.archive.add(start, score=0.0, length=0, trajectory=START, snapshot=None, iteration=0)
         self.reliability = Reliability(reliability)
         self._cells, self._choose_ends = cells, choose_ends
+        self._selector = StepsSelector(attempt_steps)
         self.found_by: list[int] = [0]
         """How each cell was found: an index of `DOING`."""
         self._tails: dict[tuple[int, int], _Tail] = {}
@@ -231,7 +234,7 @@ class ArchiveAtlas:
             tail.trajectory = renamed[tail.trajectory]
 
     def _refresh(self) -> None:
-        weights = StepsSelector().weights(self.archive)
+        weights = self._selector.weights(self.archive)
         end = self.archive.row_of(END)
         if end is not None and not self._choose_ends and len(self.archive) > 1:
             weights[end] = 0.0

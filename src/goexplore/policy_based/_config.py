@@ -41,6 +41,9 @@ class PolicyConfig:
     choose_ends: bool = True
     """Whether the cell of all ends may be chosen to return to. Paper: not mentioned; the authors' code: yes. Where
     games end with a death it is not worth much; where they end at a goal it is the goal."""
+    attempt_steps: float = 0.0
+    """What an attempt to return to a cell counts for in its C_steps. Paper: 0, with which cells that were entered once,
+    by a lucky fall say, and never again are chosen more and more often, as no steps are spent in them."""
     sight_bytes: int = 2_000_000_000
     """Memory on each rank for what its actors saw, which self-imitation needs; the oldest is forgotten above it."""
 
@@ -50,8 +53,11 @@ class PolicyConfig:
                 f"actors {self.actors}, imitators {self.imitators}, episode_steps {self.episode_steps}: expected at"
                 " least 1, 0 and 1"
             )
-        if self.reward_limit < 0 or self.sight_bytes < 0:
-            raise InputError(f"reward_limit {self.reward_limit}, sight_bytes {self.sight_bytes}: expected at least 0")
+        if min(self.reward_limit, self.attempt_steps, self.sight_bytes) < 0:
+            raise InputError(
+                f"reward_limit {self.reward_limit}, attempt_steps {self.attempt_steps}, sight_bytes {self.sight_bytes}:"
+                " expected at least 0"
+            )
 
 
 PAPER = PolicyConfig()
@@ -61,17 +67,17 @@ ORIGINAL = PolicyConfig(
     rules=ActorRules(arrival="cell", allowance_from_goal=True, neighbours_of_goal=True, credit_exploration=True),
 )
 LAPTOP = PolicyConfig(
-    # A small network and limits on the scale of small tasks: docs/measurements.md.
-    view=AtariView(width=64, height=64, gray=True),
-    network=NetworkConfig(
-        convolutions=((16, 8, 4), (32, 4, 2), (32, 3, 1)), hidden=(256,), memory=0, gain=math.sqrt(2), value_gain=0.1
-    ),
+    # The console's memory instead of its screen, a small network, and limits on the scale of small tasks:
+    # docs/policy-based.md.
+    view=AtariView(memory=True, stack=1),
+    network=NetworkConfig(convolutions=(), hidden=(256, 256), memory=0, gain=math.sqrt(2), value_gain=0.1),
     ppo=PPOConfig(
         steps=128,
         context=0,
         epochs=4,
         minibatches=4,
         learning_rate=5e-4,
+        final_learning_rate=1e-4,
         adam_epsilon=1e-5,
         gradient_norm=0.5,
         gamma=0.99,
@@ -79,23 +85,25 @@ LAPTOP = PolicyConfig(
         value_clip=None,
         value_coefficient=0.25,
         entropy_coefficient=1e-3,
+        final_entropy_coefficient=0.0,
         l2_coefficient=0.0,
         imitation_entropy_coefficient=0.0,
         average_over="own",
     ),
-    rules=ActorRules(entropy_factor=0.02, overdue_limit=200, barren_limit=300, explore_goal_steps=60),
+    rules=ActorRules(arrival="cell", entropy_factor=0.02, overdue_limit=200, barren_limit=300, explore_goal_steps=60),
     actors=16,
     imitators=2,
-    steps=1_500_000,
+    steps=4_000_000,
     episode_steps=1_500,
     choose_ends=False,
+    attempt_steps=50.0,
     sight_bytes=500_000_000,
 )
 PLAIN_LAPTOP = replace(
     LAPTOP,
     view=PlainView(),
-    network=replace(LAPTOP.network, convolutions=(), hidden=(256, 256)),
     rules=ActorRules(
+        arrival="cell",
         entropy_factor=0.05,
         overdue_limit=150,
         barren_limit=200,
@@ -103,7 +111,7 @@ PLAIN_LAPTOP = replace(
         explore_threshold=20,
         repeat_probability=0.75,
     ),
-    steps=500_000,
+    steps=1_000_000,
     episode_steps=600,
     choose_ends=True,
 )

@@ -56,6 +56,7 @@ class PolicyTraining:
             first.spaces,
             reliability=config.reliability,
             choose_ends=config.choose_ends,
+            attempt_steps=config.attempt_steps,
         )
         self._environments = GoalEnvironments(
             plays,
