@@ -70,7 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/rooms"))
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, default=800_000)
+    parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--ranks", type=int)
     parser.add_argument("--plain-ppo", action="store_true")
@@ -99,8 +99,9 @@ def main() -> None:
         "returns_to_goal": tested.arrived if tested.archive_score else 0.0,
     }
     if options.plain_ppo:
-        plain = control(f"{here}:make", out=options.out / "ppo", steps=trained.steps, settings=noise, **common)
-        score = evaluate(options.out / "ppo", episodes=100, seed=options.seed + 1_000, at_least=[1e-6], trust=True)
+        ppo = options.out / "ppo"
+        plain = control(f"{here}:make", out=ppo, beside="policy", steps=trained.steps, settings=noise, **common)
+        score = evaluate(ppo, episodes=100, seed=options.seed + 1_000, at_least=[1e-6], trust=True)
         result |= {"ppo_steps": plain.steps, "ppo_seconds": plain.seconds, "ppo_success": score.reached["1e-06"]}
     print(json.dumps(result))
 

@@ -9,10 +9,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from goexplore.control import ControlConfig, ResetEnvironments, control, resume_control  # noqa: E402
+from goexplore.control import ControlConfig, ResetEnvironments, control, control_preset, resume_control  # noqa: E402
 from goexplore.errors import InputError  # noqa: E402
 from goexplore.learn import NetworkConfig, PPOConfig  # noqa: E402
 from goexplore.play import PlainView, make_play  # noqa: E402
+from goexplore.policy_based import policy_preset  # noqa: E402
 from tests.robustification.chain import chain_spec  # noqa: E402
 from tests.robustification.test_training import parameters, stopped_after, whole_state  # noqa: E402
 
@@ -78,3 +79,19 @@ def test_episodes_end_where_the_environment_says_and_where_time_is_up():
     assert [index for index, end in enumerate(ends) if end] == [1, 8]
     assert [index for index, one in enumerate(first) if one] == [0, 2]
     assert [(each.score, each.steps) for each in environments.episodes()] == [(1.0, 2), (0.0, 7)]
+
+
+@pytest.mark.parametrize(("env_id", "rewards"), [("ALE/MontezumaRevenge-v5", "sign"), (CHAIN, "plain")])
+def test_beside_a_policy_that_returns_it_has_the_same_network_view_and_batch(env_id, rewards):
+    ours, made = policy_preset("laptop", env_id), control_preset("laptop", env_id, beside="policy")
+    assert (made.view, made.network, made.life_loss_ends) == (ours.view, ours.network, ours.life_loss_ends)
+    assert made.actors * made.ppo.steps == (ours.actors + ours.imitators) * ours.ppo.steps
+    assert made.ppo.imitation_coefficient == made.bonus == 0
+    assert made.rewards == rewards
+
+
+def test_counts_beside_a_policy_are_of_its_goals():
+    made = control_preset("laptop", "ALE/MontezumaRevenge-v5", method="count", beside="policy")
+    assert (made.cells, made.bonus) == ("montezuma:goals", 1.0)
+    with pytest.raises(InputError, match="beside 'search': expected one of ppo, count, beside one of"):
+        control_preset("laptop", CHAIN, beside="search")

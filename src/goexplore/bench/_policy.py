@@ -7,11 +7,11 @@ rows as well, so that a ratio of 1 is out of reach.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from goexplore.bench._compare import compare
 from goexplore.bench._trainees import Trainee, check_seconds, serve_ranks
-from goexplore.control import ControlConfig, ControlTraining
+from goexplore.control import ControlConfig, ControlTraining, control_preset
 from goexplore.envs import EnvSpec
 from goexplore.learn import Ranks, default_ranks, launch
 from goexplore.policy_based import PolicyConfig, PolicyTraining, goals_of, policy_preset
@@ -60,17 +60,7 @@ def bench_policy(
     """
     check_seconds(seconds)
     config, named, used = policy_preset("laptop", env_id), goals_of(env_id, cells), ranks or default_ranks()
-    plain = ControlConfig(
-        view=config.view,
-        network=config.network,
-        ppo=config.ppo,
-        actors=config.actors + config.imitators,
-        steps=config.steps,
-        rewards="plain",
-        life_loss_ends=config.life_loss_ends,
-        cells=None,
-        bonus=0.0,
-    )
+    plain = replace(control_preset("laptop", env_id, beside="policy"), cells=None)
     trainees: list[Trainee] = []
     try:
         for name, work, arguments in (

@@ -120,6 +120,7 @@ class Control(TrainingOptions):
       goexplore control ppo ALE/MontezumaRevenge-v5 --steps 1_500_000 --out runs/mz-ppo
       goexplore control ppo --resume runs/mz-ppo --steps 3_000_000
       goexplore control count goexplore/FetchShelves-v0 --env-kwargs target=top-right --out runs/shelf-count
+      goexplore control ppo ALE/MontezumaRevenge-v5 --beside policy --out runs/mz-ppo
     """
 
     method: tyro.conf.Positional[Literal["ppo", "count"]]
@@ -131,6 +132,8 @@ class Control(TrainingOptions):
     """Settings of the environment as NAME=VALUE."""
     cells: str | None = None
     """Cells to count, by name. Default: those made from what is known of the environment, if there are any."""
+    beside: Literal["robustify", "policy"] = "robustify"
+    """The command that it is judged beside, whose network, view, learner and batch it takes."""
 
     def run(self) -> int:
         """Trains."""
@@ -145,6 +148,7 @@ class Control(TrainingOptions):
                 self.method,
                 env_kwargs=parse_settings(self.env_kwargs),
                 cells=self.cells,
+                beside=self.beside,
                 **self.of_a_new_run(),
                 **self.limits(),
             )

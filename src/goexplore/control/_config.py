@@ -11,10 +11,14 @@ from goexplore.errors import InputError
 from goexplore.exploration import cells_of_kind
 from goexplore.learn import NetworkConfig, PPOConfig
 from goexplore.play import AtariView, PlainView, View
+from goexplore.policy_based import DOMAIN_GOALS, PolicyConfig, policy_preset
 from goexplore.robustification import robustify_preset
 
 REWARDS = ("sign", "plain")
 METHODS = ("ppo", "count")
+BESIDE = ("robustify", "policy")
+ENTROPY_WITHOUT_GOALS = 0.01
+"""Usual for PPO, which explores by nothing else; what is told goals needs less."""
 ROBOT_VIEW = PlainView(max_steps=300)
 """The robot's controls are judged beside a search, which plays without noise. The limit is the authors' code's."""
 
@@ -64,22 +68,29 @@ class ControlConfig:
         return None if self.cells is None else make_fixed_cells(self.cells, what="counts")
 
 
-def control_preset(name: str, env_id: str, *, method: str = "ppo", cells: str | None = None) -> ControlConfig:
-    """Returns what corresponds to `robustify`'s preset of that name, with as many steps in a batch.
+def control_preset(
+    name: str, env_id: str, *, method: str = "ppo", cells: str | None = None, beside: str = "robustify"
+) -> ControlConfig:
+    """Returns what corresponds to another command's preset of that name, with as many steps in a batch.
 
     Args:
         name: of the preset.
         env_id: the environment.
         method: "ppo", or "count" for a bonus by counts.
         cells: to count; None takes those that are known for the environment.
+        beside: the command that it is judged beside: "robustify", or "policy".
 
     Raises:
-        InputError: there is no such preset or method, or no cells to count.
+        InputError: there is no such preset, method or command, or no cells to count.
     """
-    if method not in METHODS:
-        raise InputError(f"method {method!r}: expected one of {', '.join(METHODS)}")
-    kind = DOMAIN_CELLS.get(atari_game_of(env_id) or env_id)
-    known = kind and cells_of_kind(name, kind)
+    if method not in METHODS or beside not in BESIDE:
+        raise InputError(
+            f"method {method!r} beside {beside!r}: expected one of {', '.join(METHODS)}, beside one of"
+            f" {', '.join(BESIDE)}"
+        )
+    game = atari_game_of(env_id) or env_id
+    kind = DOMAIN_CELLS.get(game)
+    known = DOMAIN_GOALS.get(game) if beside == "policy" else kind and cells_of_kind(name, kind)
     if cells == "domain" or (method == "count" and cells is None):
         if known is None:
             raise InputError(
@@ -88,6 +99,8 @@ def control_preset(name: str, env_id: str, *, method: str = "ppo", cells: str | 
         cells = known
     elif cells is None and not is_atari(env_id):
         cells = known  # for the record: reading a robot's costs nothing
+    if beside == "policy":
+        return _beside_policy(policy_preset(name, env_id), cells, bonus=method == "count")
     preset = robustify_preset(name, env_id)
     return ControlConfig(
         view=ROBOT_VIEW if env_id == SHELVES else preset.view,
@@ -99,4 +112,23 @@ def control_preset(name: str, env_id: str, *, method: str = "ppo", cells: str | 
         life_loss_ends=preset.backward.life_loss_fails,
         cells=cells,
         bonus=1.0 if method == "count" else 0.0,
+    )
+
+
+def _beside_policy(preset: PolicyConfig, cells: str | None, *, bonus: bool) -> ControlConfig:
+    return ControlConfig(
+        view=preset.view,
+        network=preset.network,
+        ppo=replace(
+            preset.ppo,
+            imitation_coefficient=0.0,
+            entropy_coefficient=ENTROPY_WITHOUT_GOALS,
+            final_entropy_coefficient=None,
+        ),
+        actors=preset.actors + preset.imitators,
+        steps=preset.steps,
+        rewards="sign" if isinstance(preset.view, AtariView) else "plain",
+        life_loss_ends=preset.life_loss_ends,
+        cells=cells,
+        bonus=float(bonus),
     )

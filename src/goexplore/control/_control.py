@@ -77,6 +77,7 @@ def control(
     workers: int | None = None,
     env_kwargs: dict[str, Any] | None = None,
     cells: str | None = None,
+    beside: str = "robustify",
     progress: bool = True,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     config: ControlConfig | None = None,
@@ -88,7 +89,7 @@ def control(
         env: a Gymnasium id, an Atari game, or `package.module:name`.
         method: "ppo" (plain PPO), or "count" (with a bonus of 1/sqrt(n) for entering a cell).
         out: the run folder.
-        preset: "laptop", "paper" or "original-code": those of `robustify`.
+        preset: "laptop", "paper" or "original-code": those of the command that it is judged beside.
         steps: agent steps to train for, of all actors together; None takes the preset's.
         minutes: stop after this many minutes of this session, if that comes first.
         seed: the run's seed. One seed and one number of ranks give one training.
@@ -96,6 +97,8 @@ def control(
         workers: processes beside each rank that step its games; None takes some where there are GPUs.
         env_kwargs: arguments of the environment.
         cells: whose visits are counted, by name; None takes those that are known for the environment.
+        beside: the command that it is judged beside, whose network, view, learner and batch it takes: "robustify" or
+            "policy".
         progress: show progress on standard error.
         checkpoint_seconds: time between checkpoints.
         config: settings in place of a preset's.
@@ -105,7 +108,9 @@ def control(
         InputError: something about the arguments is wrong; the message says what.
     """
     spec = env_spec(env, kwargs=dict(env_kwargs or {}))
-    chosen = altered(config or control_preset(preset, spec.id, method=method, cells=cells), settings or {})
+    chosen = altered(
+        config or control_preset(preset, spec.id, method=method, cells=cells, beside=beside), settings or {}
+    )
     run = ControlRun(
         env=spec,
         config=chosen,
