@@ -103,7 +103,6 @@ PLAIN_LAPTOP = replace(
     LAPTOP,
     view=PlainView(),
     rules=ActorRules(
-        arrival="cell",
         entropy_factor=0.05,
         overdue_limit=150,
         barren_limit=200,
@@ -114,6 +113,7 @@ PLAIN_LAPTOP = replace(
     steps=1_000_000,
     episode_steps=600,
     choose_ends=True,
+    attempt_steps=0.0,
 )
 PRESETS = {"paper": PAPER, "original-code": ORIGINAL, "laptop": LAPTOP}
 """`paper`: Extended Data Table 1a, for GPUs. `original-code`: rules of the authors' code, where they can be set
