@@ -64,6 +64,15 @@ def test_one_seed_gives_one_archive_also_after_a_stop_before_the_first_checkpoin
     assert resumed.archive_digest == whole.archive_digest
 
 
+def test_without_checkpoint_and_trajectories_nothing_is_made_up(tmp_path, way_to_the_goal):
+    _, demonstration = way_to_the_goal
+    run = begun(tmp_path / "run", demonstration.actions).run
+    for lost in (*(run / "checkpoints").iterdir(), run / "first-ways.npz"):
+        lost.unlink()
+    with pytest.raises(InputError, match="missing or changed"):
+        goexplore.resume(run, frames=500, workers=1, progress=False)
+
+
 def test_a_run_that_began_otherwise_is_another_run(tmp_path, way_to_the_goal):
     _, demonstration = way_to_the_goal
     one = begun(tmp_path / "one", demonstration.actions)

@@ -75,6 +75,20 @@ def follow(ways: Sequence[NDArray[Any]], config: RunConfig, loop: ExplorationLoo
         roller.learn(loop.news())
 
 
+def start_again(folder: RunFolder, config: RunConfig, env: RestorableEnv) -> tuple[ExplorationLoop, SnapshotCodec]:
+    """What a run began with that was stopped before its first checkpoint.
+
+    Raises:
+        InputError: it began with trajectories which are not there any more.
+    """
+    ways = folder.read_first_ways()
+    if digest_of_ways(ways) != config.first_ways:
+        raise InputError(f"the trajectories that {folder.path} began with are missing or changed; begin a new run")
+    loop, codec = start(config, env)
+    follow(ways, config, loop, codec)
+    return loop, codec
+
+
 def digest_of_ways(ways: Sequence[NDArray[Any]]) -> str:
     """Tells trajectories from others; empty for none."""
     digest = hashlib.blake2b(digest_size=16)

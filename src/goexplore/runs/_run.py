@@ -24,7 +24,7 @@ from goexplore.exploration import ExplorationLoop, Explorer, make_explorer, pres
 from goexplore.plugins import named
 from goexplore.runs._checkpoints import NoCheckpointError
 from goexplore.runs._folder import Budget, RunConfig, RunFolder, run_config
-from goexplore.runs._loading import digest_of_ways, follow, load, start
+from goexplore.runs._loading import digest_of_ways, follow, load, start, start_again
 from goexplore.runs._progress import Display, make_display
 from goexplore.runs._session import CHECKPOINT_SECONDS, RunResult, Session
 from goexplore.runs._set_up import default_cells, set_up
@@ -164,8 +164,7 @@ def resume(
             loop, codec, seconds = load(folder, config, made, warn=display.say, set_damaged_aside=True)
         except NoCheckpointError:
             display.say("the run was stopped before its first checkpoint: starting from the beginning")
-            (loop, codec), seconds = start(config, made), 0.0
-            follow(folder.read_first_ways(), config, loop, codec)
+            (loop, codec), seconds = start_again(folder, config, made), 0.0
         for change in folder.changes_since_last_session(**_facts(made)):
             display.say(f"warning: {change}")
         folder.write_config(config)
