@@ -40,4 +40,21 @@ def test_trainings_have_their_own_section_and_never_share_a_table_with_searches(
     assert "20 or more: 98.0%, 75.0% in the first life" in page
     assert "Search scores: the best found" not in page
     rows = (tmp_path / "report" / "figures" / "training-ale-freeway-v5.csv").read_text().splitlines()
-    assert rows[1] == "policy,1000,1,,,0.25"
+    assert rows[1] == "policy,1000,1,,,0.25,"
+
+
+def test_where_nothing_begins_at_reset_success_is_drawn(tmp_path):
+    run = tmp_path / "arm"
+    run.mkdir()
+    config = {"format": "goexplore-robustification", "seed": 0, "ranks": 1, "env": {"id": "goexplore/FetchShelves-v0"}}
+    (run / "config.json").write_text(json.dumps(config))
+    lines = [
+        {"iteration": at, "steps": at * 1_000, "frames": at * 1_000, "seconds": at, "way_to_start": 1.0, "success": 0.9}
+        for at in (1, 2)
+    ]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_report([run], out=tmp_path / "report")
+    figures = tmp_path / "report" / "figures"
+    assert "episodes that match" in (figures / "training-goexplore-fetchshelves-v0.svg").read_text()
+    rows = (figures / "training-goexplore-fetchshelves-v0.csv").read_text().splitlines()
+    assert rows[1].endswith(",,,1,0.9")

@@ -24,7 +24,7 @@ from goexplore.runs import read_json
 KINDS = {"goexplore-robustification": "robustified", "goexplore-control": "plain PPO"}
 """What config.json calls its format, and what people do."""
 COUNTING = "PPO with counts"
-COLUMNS = ("run", "steps", "hours", "score", "first_life_score", "way_to_start")
+COLUMNS = ("run", "steps", "hours", "score", "first_life_score", "way_to_start", "success")
 PANEL = (3.3, 2.5)
 
 
@@ -61,6 +61,8 @@ class TrainingRun:
     first_life_score: NDArray[np.float64]
     way_to_start: NDArray[np.float64]
     """Share of the way from the demonstrations' ends to their starts."""
+    success: NDArray[np.float64]
+    """Share of the latest episodes that matched their demonstration, wherever they began."""
     cells: NDArray[np.float64]
     """Distinct cells entered, where a control counts them."""
     episodes_with: dict[str, NDArray[np.float64]]
@@ -112,6 +114,7 @@ def read_training(path: Path) -> TrainingRun:
         score=column("score"),
         first_life_score=column("first_life_score"),
         way_to_start=column("way_to_start"),
+        success=column("success"),
         cells=column("cells"),
         episodes_with=counted(kept, "episodes_with_"),
         tests=_tests(path),
@@ -181,7 +184,13 @@ def _reached(saved: dict[str, Any]) -> tuple[str, ...]:
 
 
 def draw_trainings(figures: Figures, runs: Sequence[TrainingRun], name: str) -> Drawn:
-    """One environment's trainings: score against steps and against hours, and the way to the start."""
+    """One environment's trainings: score against steps and against hours, and the way to the start.
+
+    Where no episode begins at reset without a demonstration to match (robots), success stands in for the score.
+    """
+    scored = any(np.isfinite(run.score).any() for run in runs)
+    heights = [run.score if scored else 100 * run.success for run in runs]
+    label = "score from reset" if scored else "episodes that match (%)"
     with_way = any(np.isfinite(run.way_to_start).any() for run in runs)
     panels = 3 if with_way else 2
     with drawing(PANEL[0] * panels, PANEL[1]) as figure:
@@ -189,12 +198,12 @@ def draw_trainings(figures: Figures, runs: Sequence[TrainingRun], name: str) -> 
         for place, run in enumerate(runs):
             colour, at = COLOURS[place % len(COLOURS)], thinned(np.arange(len(run.steps)))
             for panel, x in ((drawn[0], run.steps / 1e6), (drawn[1], run.hours)):
-                panel.plot(x[at], run.score[at], color=colour, linewidth=1.4)
+                panel.plot(x[at], heights[place][at], color=colour, linewidth=1.4)
                 panel.plot(x[at], run.first_life_score[at], ":", color=colour, linewidth=1.0)
             if with_way:
                 drawn[2].plot(run.steps[at] / 1e6, 100 * run.way_to_start[at], color=colour, linewidth=1.4)
-        drawn[0].set(title=runs[0].env_id, xlabel="agent steps (millions)", ylabel="score from reset")
-        drawn[1].set(xlabel="hours", ylabel="score from reset")
+        drawn[0].set(title=runs[0].env_id, xlabel="agent steps (millions)", ylabel=label)
+        drawn[1].set(xlabel="hours", ylabel=label)
         if with_way:
             drawn[2].set(xlabel="agent steps (millions)", ylabel="way to the start (%)", ylim=(0, 102))
         for panel in drawn:
@@ -202,7 +211,7 @@ def draw_trainings(figures: Figures, runs: Sequence[TrainingRun], name: str) -> 
             panel.locator_params(nbins=5)
             thousands_separated(panel.yaxis)
         figure.draw_without_rendering()
-        ends = [(_last(run.score), run.label, COLOURS[at % len(COLOURS)]) for at, run in enumerate(runs)]
+        ends = [(_last(heights[at]), run.label, COLOURS[at % len(COLOURS)]) for at, run in enumerate(runs)]
         spread_labels(drawn[1], [(end, label, colour) for end, label, colour in ends if math.isfinite(end)])
         return figures.save(figure, name, columns=COLUMNS, rows=[row for run in runs for row in _rows(run)])
 
@@ -214,7 +223,7 @@ def _last(values: NDArray[np.float64]) -> float:
 
 def _rows(run: TrainingRun) -> list[tuple[Any, ...]]:
     at = thinned(np.arange(len(run.steps)))
-    columns = (run.steps, run.hours, run.score, run.first_life_score, run.way_to_start)
+    columns = (run.steps, run.hours, run.score, run.first_life_score, run.way_to_start, run.success)
     return [
         (run.path.name, *(None if math.isnan(value) else value for value in row))
         for row in zip(*(column[at].tolist() for column in columns), strict=True)
