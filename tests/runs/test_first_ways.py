@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import goexplore
-from goexplore.demos import extract, load_demonstrations
+from goexplore.demos import extract, load_demonstrations, save_demonstrations
+from goexplore.envs import EnvSpec
 from goexplore.errors import InputError
 from goexplore.runs import RunFolder, peek
 from tests.conftest import last_json
@@ -97,6 +99,14 @@ def test_from_the_command_line(tmp_path, way_to_the_goal):
     refused = goexplore_command("explore", "goexplore/Chain-v0", *options, "--out", str(tmp_path / "other"))
     assert refused.returncode == 2
     assert f"demonstrations of {MAZE}; expected some of goexplore/Chain-v0" in refused.stderr
+
+
+def test_demonstrations_of_code_of_ones_own_need_no_trust_as_only_their_actions_are_used(tmp_path, way_to_the_goal):
+    _, demonstration = way_to_the_goal
+    own = "goexplore.envs.toys:KeyDoorMaze"
+    save_demonstrations([replace(demonstration, env=EnvSpec(own))], tmp_path / "own")
+    options = ["--begin-with", str(tmp_path / "own"), "--frames", "100", "--preset", "tiny", "--workers", "1", "--json"]
+    assert last_json(goexplore_command("explore", own, *options, "--out", str(tmp_path / "run")))["best_score"] == 11
 
 
 def goexplore_command(*words):
