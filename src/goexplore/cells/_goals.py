@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from goexplore.cells._montezuma import PYRAMID, ROOM_AT, MontezumaCells
 from goexplore.cells._pitfall import ROOMS as PITFALL_ROOMS
 from goexplore.cells._pitfall import PitfallCells
+from goexplore.cells._player import palette_screen
 from goexplore.cells._protocol import CellFunction
 from goexplore.errors import InputError
 
@@ -139,7 +140,7 @@ class MontezumaGoals(_Tracking[MontezumaCells]):
     def values(self, observation: Any, env: Any) -> Values:
         """Looks at the screen."""
         tracked = self._tracked
-        tracked.key(observation, env)
+        tracked.look_at(palette_screen(observation, env, "montezuma:goals"))
         return (tracked.level, len(tracked.keys), tracked.room, *tracked.place.on_grid(GRID, GRID))
 
     def neighbours(self, values: Values) -> list[Values]:
@@ -167,7 +168,7 @@ class PitfallGoals(_Tracking[PitfallCells]):
     def values(self, observation: Any, env: Any) -> Values:
         """Looks at the screen."""
         tracked = self._tracked
-        tracked.key(observation, env)
+        tracked.look_at(palette_screen(observation, env, "pitfall:goals"))
         return (tracked.room, *tracked.place.on_grid(GRID, GRID))
 
     def neighbours(self, values: Values) -> list[Values]:

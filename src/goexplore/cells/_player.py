@@ -39,7 +39,8 @@ def find_player(screen: NDArray[np.uint8]) -> Place | None:
         return None
     top = TOP + first // width
     rows, columns = np.nonzero(screen[top : top + FACE_ROWS] == FACE[0])
-    return Place(float(columns.mean()), float(rows.mean()) + top - TOP)
+    # What `mean` computes, in half the time.
+    return Place(int(columns.sum()) / len(columns), int(rows.sum()) / len(rows) + top - TOP)
 
 
 def palette_screen(observation: Any, env: Any, cells: str) -> NDArray[np.uint8]:

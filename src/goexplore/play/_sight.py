@@ -54,7 +54,7 @@ class AtariSight:
     def _read(self, kind: str) -> NDArray[np.uint8]:
         ale = self._emulator.shown
         screen: NDArray[np.uint8] = ale.getScreen() if kind == "palette" else ale.getScreenGrayscale()
-        return screen.copy()
+        return screen  # an array of its own
 
     @property
     def ram(self) -> NDArray[np.uint8]:

@@ -97,7 +97,7 @@ class GoalPlayer:
         reward, over, too_long = stepped(play, action, config, lives=self._lives, steps=self._steps)
         self._score, self._lives, self._steps, self.first = self._score + reward, play.lives, self._steps + 1, False
         cell = END if over else play.cell_key(self._cells)
-        learnt = float(np.clip(reward, -config.reward_limit, config.reward_limit))
+        learnt = min(max(float(reward), -config.reward_limit), config.reward_limit)
         stretch = self.stretches[-1]
         stretch.keys.append(cell)
         stretch.scores.append(self._score)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -108,17 +109,19 @@ class FetchShelves(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
             InputError: the action has another shape, or is not finite.
         """
         wanted = np.asarray(action, np.float64)
-        if wanted.shape != self._half.shape or not np.isfinite(wanted).all():
+        if wanted.shape != self._half.shape or not math.isfinite(wanted.sum()):
             raise InputError(
                 f"action {action!r}: expected {self.model.nu} finite numbers from -1 to 1 (seven torques, two fingers)"
             )
-        told: NDArray[np.float64] = self._middle + self._half * wanted.clip(-1.0, 1.0)
+        told: NDArray[np.float64] = np.minimum(np.maximum(wanted, -1.0), 1.0)  # `clip` takes three times as long
+        told *= self._half
+        told += self._middle
         return told
 
     def _has_diverged(self) -> bool:
         """MuJoCo starts anew without a word when numbers get out of hand; only a counter tells."""
         counts = self.data.warning.number
-        if not counts.any():
+        if not any(counts.tolist()):
             return False
         diverged = bool(counts[DIVERGED].any())
         counts[:] = 0
