@@ -33,14 +33,18 @@ class Place(NamedTuple):
 
 def find_player(screen: NDArray[np.uint8]) -> Place | None:
     """Returns where the player is, or None when no face is seen: dead, hidden, or between two rooms."""
-    width = screen.shape[1]
-    first = screen[TOP:].tobytes().find(FACE)
+    width, pixels = screen.shape[1], screen[TOP:].tobytes()
+    first = pixels.find(FACE)
     if first < 0:
         return None
-    top = TOP + first // width
-    rows, columns = np.nonzero(screen[top : top + FACE_ROWS] == FACE[0])
-    # What `mean` computes, in half the time.
-    return Place(int(columns.sum()) / len(columns), int(rows.sum()) / len(rows) + top - TOP)
+    # A face has some twenty pixels: finding one after the other is faster than any array of them.
+    top = first // width
+    at, count, columns, rows = first, 0, 0, 0
+    while at >= 0:
+        row, column = divmod(at, width)
+        count, columns, rows = count + 1, columns + column, rows + row - top
+        at = pixels.find(FACE, at + 1, (top + FACE_ROWS) * width)
+    return Place(columns / count, rows / count + top)
 
 
 def palette_screen(observation: Any, env: Any, cells: str) -> NDArray[np.uint8]:

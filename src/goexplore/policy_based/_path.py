@@ -74,10 +74,10 @@ class Follower:
 
         Where the path comes back to a cell within the window, the last time counts.
         """
-        ahead = range(self._next, min(self._next + self._window, len(self._path)))
-        met = [place for place in ahead if self._path.cells[place] == cell]
-        if not met:
+        ahead = self._path.cells[self._next : self._next + self._window]
+        if cell not in ahead:  # most of the time
             return False
+        met = [place for place, other in enumerate(ahead, self._next) if other == cell]
         first, last = self._next if self._from_goal else met[0], met[-1]
         self.allowance = sum(self._path.stays[first : last + 1])
         self._next = last + 1
