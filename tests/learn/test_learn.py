@@ -337,6 +337,21 @@ def test_a_goal_stands_beside_the_picture():
         assert sum(parameter.numel() for parameter in network.parameters()) == parameters
 
 
+def test_what_is_told_may_count_as_much_as_what_is_seen_at_first():
+    spaces = Spaces(observation_shape=(100 + 5,), choices=3, told=5)
+    for told_gain, norms in ((None, None), (0.5, (2.0, 0.5))):
+        config = NetworkConfig(convolutions=(), hidden=(8, 8), memory=0, gain=2.0, told_gain=told_gain)
+        first, second = (
+            each.weight for each in ActorCritic(config, spaces).towers[0].dense if isinstance(each, torch.nn.Linear)
+        )
+        assert torch.allclose(second.norm(dim=1), torch.tensor(2.0))
+        if norms is None:
+            assert torch.allclose(first.norm(dim=1), torch.tensor(2.0))
+        else:
+            for part, norm in zip((first[:, :-5], first[:, -5:]), norms, strict=True):
+                assert torch.allclose(part.norm(dim=1), torch.tensor(norm))
+
+
 def test_with_an_empty_goal_the_picture_is_seen_as_it_is_alone():
     config = NetworkConfig(convolutions=((4, 3, 2),), hidden=(8,), memory=0)
     alone = ActorCritic(config, Spaces(observation_shape=(7, 9, 2), choices=3))

@@ -62,6 +62,37 @@ def test_the_weight_of_a_cell_after_many_steps_in_it():
     assert drawn[key(2)] / drawn[key(0)] == pytest.approx(0.5, abs=0.06)
 
 
+def scored(places: list[int], scores: list[float], **settings) -> Stretch:
+    taken = stretch(places, **settings)
+    taken.scores, taken.rewards = scores, np.diff(scores, prepend=0.0).tolist()
+    return taken
+
+
+def test_a_share_of_returns_goes_to_the_cells_where_the_score_rose():
+    """Cells 3 and 5 are entered with points; cell 4 has its score of 5 because points are scored in it."""
+    plain, made = atlas(), atlas(milestone_share=0.6)
+    for each in (plain, made):
+        each.learn([[scored([1, 2, 3, 4, 4, 5, 6], [0, 0, 2, 2, 5, 5, 5])]], iteration=1)
+    assert made.is_entered_with_score(made.archive.row_of(key(3)))
+    assert not made.is_entered_with_score(made.archive.row_of(key(4)))
+    shares = dict(zip(made.archive.keys, made.weights, strict=True))
+    weights = dict(zip(made.archive.keys, plain.weights / plain.weights.sum() * 0.4, strict=True))
+    for cell, share in shares.items():
+        assert share == pytest.approx(weights[cell] + 0.3 * (cell in (key(3), key(5))))
+    made.learn([[scored([5], [9.0], episode=1)]], iteration=2)
+    assert made._milestones(made.weights > 0) == [made.archive.row_of(key(5))], "as soon, and more: the others are none"
+
+
+def test_where_nothing_was_scored_there_are_no_milestones():
+    made = atlas(milestone_share=0.6)
+    made.learn([[scored([1, 2], [-1, -2])]], iteration=1)
+    np.testing.assert_allclose(made.weights, atlas_weights(made))
+
+
+def atlas_weights(made: ArchiveAtlas) -> np.ndarray:
+    return 1 / (0.5 * made.archive.table["steps"] + 1)
+
+
 def test_an_episode_that_goes_on_keeps_its_path():
     made = atlas()
     made.learn([[stretch([1, 1, 2], over=False)]], iteration=1)
@@ -136,7 +167,7 @@ def test_lessons_are_aligned():
     made, sights, rules = atlas(), Sights(1 << 20), ActorRules()
     taken = stretch([1, 1, 2, 3], episode=7)
     taken.rewards = [0.0, 0.0, 2.0, 0.0]
-    sights.add(7, np.arange(12, dtype=np.float32).reshape(4, 3), begins=True)
+    sights.add(7, np.arange(12, dtype=np.float32).reshape(4, 3), start=key(0))
     made.learn([[taken]], iteration=1)
     rng = np.random.default_rng(0)
     lesson = None
@@ -144,6 +175,7 @@ def test_lessons_are_aligned():
         lesson = draw_lesson(made, sights, rules, gamma=0.5, shape=(3,), dtype="float32", rng=rng)
     assert lesson.actions.tolist() == [0, 1, 2, 3]
     assert lesson.goals == [key(1), key(2), key(2), key(3)]
+    assert lesson.places == [key(0), key(1), key(1), key(2)]
     np.testing.assert_array_equal(lesson.seen[:, 0], [0, 3, 6, 9])
     # Rewards: 1 for cell 1, nothing for staying, 1 and the game's 2 for cell 2, 3 for arriving.
     np.testing.assert_allclose(lesson.returns, [1 + (0 + (3 + 3 / 2) / 2) / 2, (3 + 3 / 2) / 2, 3 + 3 / 2, 3])
@@ -166,13 +198,13 @@ def test_sights_are_forgotten_when_they_are_too_many_or_of_no_use():
     rng = np.random.default_rng(0)
     sights = Sights(3000)
     for episode in range(10):
-        sights.add(episode, rng.integers(0, 256, (1000,), dtype=np.uint8), begins=True)
+        sights.add(episode, rng.integers(0, 256, (1000,), dtype=np.uint8), start=key(0))
     sights.keep_only(range(1, 10))
-    assert sights.bytes <= 3000
+    assert sights.held_bytes <= 3000
     assert sights.local(np.array([-1, 0, 9])).tolist() == [False, False, True]
     assert 9 in sights
     assert 0 not in sights
-    sights.add(0, np.zeros(5, np.uint8), begins=False)
+    sights.add(0, np.zeros(5, np.uint8))
     assert 0 not in sights, "without its beginning an episode is of no use"
     sights.keep_only({9})
     assert 8 not in sights
@@ -180,7 +212,7 @@ def test_sights_are_forgotten_when_they_are_too_many_or_of_no_use():
     copy.restore(sights.save())
     np.testing.assert_array_equal(copy.get(9, 1000, (), "uint8"), sights.get(9, 1000, (), "uint8"))
     assert len(copy.get(9, 10, (), "uint8")) == 10
-    assert copy.bytes == sights.bytes
+    assert copy.held_bytes == sights.held_bytes
 
 
 def tried(made: ArchiveAtlas, legs: list[tuple[int, int]], met: bool, times: int = 30) -> None:

@@ -95,8 +95,32 @@ def _always(outputs, action: int, others: float = -1e9) -> Categorical:
     return Categorical(logits)
 
 
-def test_saved_and_restored_it_goes_on_as_if_nothing_had_been():
-    whole, stopped, resumed = training(), training(), training(seed=1)
+def test_a_policy_is_told_its_place_and_its_goal():
+    environments = training(tell_place=True)._environments
+    assert environments.spaces.told == 2 * (LENGTH + 2)
+    for _ in range(50):
+        environments.begin(0, np.ones(5, np.int64))
+        environments.finish(0)
+        for row, player in zip(environments.observations, environments.players, strict=False):
+            seen, place, goal = np.split(row, [LENGTH, LENGTH + LENGTH + 2])
+            np.testing.assert_array_equal(seen, place[:LENGTH], "the corridor shows where one is")
+            assert goal[goal_cells(PLACES).values_of(player.directive.goal)] == 1.0
+            assert place.sum() == 2.0
+            assert goal.sum() == 2.0
+
+
+def test_what_is_imitated_was_seen_in_the_place_that_is_told():
+    made = training(tell_place=True)
+    for _ in range(5):
+        made.iterate(done=0.0)
+        row, lesson = made._environments.observations[-1], made._environments._imitators[0].lesson
+        assert lesson is not None
+        np.testing.assert_array_equal(row[:LENGTH], row[LENGTH : 2 * LENGTH])
+
+
+@pytest.mark.parametrize("settings", [{}, {"tell_place": True, "milestone_share": 0.3}])
+def test_saved_and_restored_it_goes_on_as_if_nothing_had_been(settings):
+    whole, stopped, resumed = training(**settings), training(**settings), training(seed=1, **settings)
     for _ in range(4):
         whole.iterate(done=0.0)
         stopped.iterate(done=0.0)
@@ -129,6 +153,7 @@ def test_a_run_of_two_ranks_can_be_stopped_and_gone_on_with(tmp_path):
     for to, score in (("best", whole.best_score), ("uniform", None), ("at=1", 0.0), ("score=0", 0.0)):
         tested = evaluate_returns(tmp_path / "run", to=to, episodes=20, trust=True)
         assert tested.episodes == 20
+        assert tested.arrived_with_score == (tested.arrived if to in ("best", "score=0") else None)
         assert tested.archive_score == score
     with pytest.raises(InputError, match="has to be told where to go"):
         evaluate(tmp_path / "run", episodes=1, trust=True)

@@ -37,6 +37,10 @@ class NetworkConfig:
     """A tower of layers for the policy and another for the value. Paper: on robotics."""
     gain: float = 1.0
     """Scale of the initial weights below the heads. The paper's code: 1; the square root of 2 suits ReLU."""
+    told_gain: float | None = None
+    """The same for what the network is told beside the observation, a goal say, on its own. None: it is one with the
+    observation, as in the paper's code. A few numbers beside a thousand hardly count at first, and what hardly counts
+    is learnt late."""
     policy_gain: float = 0.01
     """Scale of the policy head's initial weights."""
     value_gain: float = 0.01
@@ -179,6 +183,9 @@ class _Tower(nn.Module):
         for units in config.hidden:
             linear = nn.Linear(width, units)
             _initialise(linear, config.gain)
+            if not dense and spaces.told and config.told_gain is not None:
+                _initialise(linear, config.gain, slice(-spaces.told))
+                _initialise(linear, config.told_gain, slice(-spaces.told, None))
             dense += [linear, nn.ReLU()]
             width = units
         dense.insert(len(dense) - 1, nn.LayerNorm(width, elementwise_affine=False))
@@ -255,11 +262,11 @@ class GRU(nn.Module):
         return torch.stack(states), state
 
 
-def _initialise(linear: nn.Linear, gain: float) -> None:
-    """Incoming weights of every unit have the norm `gain`; biases are 0."""
+def _initialise(linear: nn.Linear, gain: float, inputs: slice = slice(None)) -> None:
+    """Incoming weights of every unit, those from some inputs, have the norm `gain`; biases are 0."""
     with torch.no_grad():
-        weights = torch.randn_like(linear.weight)
-        linear.weight.copy_(gain * weights / weights.norm(dim=1, keepdim=True))
+        weights = torch.randn_like(linear.weight[:, inputs])
+        linear.weight[:, inputs] = gain * weights / weights.norm(dim=1, keepdim=True)
         if linear.bias is not None:
             linear.bias.zero_()
 

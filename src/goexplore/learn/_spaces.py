@@ -21,6 +21,8 @@ class Spaces:
     picture_shape: tuple[int, int, int] | None = None
     """Where a flat observation begins with a picture: that picture's shape. What follows it (a goal, say) joins in
     after the convolutions."""
+    told: int = 0
+    """Numbers at the end of a flat observation that are no part of what is seen: a goal, say."""
 
     @property
     def observation_is_bytes(self) -> bool:

@@ -57,6 +57,7 @@ class ArchiveAtlas:
         reliability: how far a path's reliability counts.
         choose_ends: whether the cell of all ends may be chosen to return to.
         attempt_steps: what an attempt to return to a cell counts for in its C_steps.
+        milestone_share: of choices, go to milestones instead of by W.
     """
 
     def __init__(
@@ -68,13 +69,14 @@ class ArchiveAtlas:
         reliability: ReliabilityRules,
         choose_ends: bool = True,
         attempt_steps: float = 0.0,
+        milestone_share: float = 0.0,
     ) -> None:
         self.codec = StepCodec(spaces)
         self.archive = Archive((self.codec.width,), np.int32)
         self.archive.add(start, score=0.0, length=0, trajectory=START, snapshot=None, iteration=0)
         self.reliability = Reliability(reliability)
         self._cells, self._choose_ends = cells, choose_ends
-        self._selector = StepsSelector(attempt_steps)
+        self._selector, self._milestone_share = StepsSelector(attempt_steps), milestone_share
         self.found_by: list[int] = [0]
         """How each cell was found: an index of `DOING`."""
         self._tails: dict[tuple[int, int], _Tail] = {}
@@ -85,7 +87,7 @@ class ArchiveAtlas:
         return len(self.archive)
 
     def choose(self, rng: np.random.Generator) -> bytes:
-        """Draws a cell in proportion to W."""
+        """Draws a cell in proportion to W, or a milestone."""
         return self.archive.keys[int(np.searchsorted(self._cumulative, rng.random() * self._cumulative[-1], "right"))]
 
     def knows(self, cell: Any) -> bool:
@@ -154,9 +156,19 @@ class ArchiveAtlas:
         table = self.archive.table
         return self.archive.forest.last(table["chunk"], table["offset"], column=EPISODE, absent=NO_EPISODE)
 
+    def is_entered_with_score(self, row: int) -> bool:
+        """Whether the way to a cell enters it with its score, or scores when it is there already.
+
+        Who returns to one of the latter may be there with less: before a door that is opened for points, say.
+        """
+        steps = self.archive.forest.actions(self.archive.trajectory(row))
+        elsewhere = np.flatnonzero(steps[:, CELL] != row)
+        entered = elsewhere[-1] + 1 if len(elsewhere) else 0
+        return not (self.codec.rewards(steps[entered + 1 :]) > 0).any()
+
     @property
     def weights(self) -> NDArray[np.float64]:
-        """W of each cell; 0 for what may not be chosen."""
+        """How likely each cell is chosen, in proportion to the others; 0 for what may not be."""
         return np.diff(self._cumulative, prepend=0.0)
 
     def _merge(self, who: tuple[int, int], stretch: Stretch, iteration: int, found: Counter[str]) -> list[int]:
@@ -238,9 +250,22 @@ class ArchiveAtlas:
         end = self.archive.row_of(END)
         if end is not None and not self._choose_ends and len(self.archive) > 1:
             weights[end] = 0.0
+        if self._milestone_share and len(milestones := self._milestones(weights > 0)):
+            weights *= (1.0 - self._milestone_share) / weights.sum()
+            weights[milestones] += self._milestone_share / len(milestones)
         self._cumulative = np.cumsum(weights)
         self._paths: dict[Trajectory, Path] = {}
         self._reliabilities: dict[Trajectory, float] = {}
+
+    def _milestones(self, eligible: NDArray[np.bool_]) -> list[int]:
+        """Rows with more score than all that are reached as soon, except the start."""
+        found, highest = list[int](), 0.0
+        lengths, scores = self.archive.table["length"], self.archive.table["score"]
+        for row in np.lexsort((-scores, lengths)).tolist():
+            if eligible[row] and scores[row] > highest and self.is_entered_with_score(row):
+                highest = float(scores[row])
+                found.append(row)
+        return found
 
     def _row(self, cell: bytes) -> int:
         row = self.archive.row_of(cell)

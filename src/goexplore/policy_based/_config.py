@@ -44,6 +44,12 @@ class PolicyConfig:
     attempt_steps: float = 0.0
     """What an attempt to return to a cell counts for in its C_steps. Paper: 0, with which cells that were entered once,
     by a lucky fall say, and never again are chosen more and more often, as no steps are spent in them."""
+    milestone_share: float = 0.0
+    """Share of returns to milestones: the cells in which the score first rose, on the shortest way to each higher one.
+    Paper: 0. Without it the best cells are among those returned to least, as much time was spent in them."""
+    tell_place: bool = False
+    """Whether the policy is told the cell it is in, beside the one to go to. Paper: no. A small network that sees the
+    console's memory has to learn first where in it the place is."""
     sight_bytes: int = 2_000_000_000
     """Memory on each rank for what its actors saw, which self-imitation needs; the oldest is forgotten above it."""
 
@@ -53,6 +59,8 @@ class PolicyConfig:
                 f"actors {self.actors}, imitators {self.imitators}, episode_steps {self.episode_steps}: expected at"
                 " least 1, 0 and 1"
             )
+        if not 0 <= self.milestone_share <= 1:
+            raise InputError(f"milestone_share {self.milestone_share}: expected 0 to 1")
         if min(self.reward_limit, self.attempt_steps, self.sight_bytes) < 0:
             raise InputError(
                 f"reward_limit {self.reward_limit}, attempt_steps {self.attempt_steps}, sight_bytes {self.sight_bytes}:"
@@ -90,7 +98,7 @@ LAPTOP = PolicyConfig(
         imitation_entropy_coefficient=0.0,
         average_over="own",
     ),
-    rules=ActorRules(arrival="cell", entropy_factor=0.02, overdue_limit=200, barren_limit=300, explore_goal_steps=60),
+    rules=ActorRules(entropy_factor=0.02, overdue_limit=200, barren_limit=300, explore_goal_steps=60),
     actors=16,
     imitators=2,
     steps=4_000_000,

@@ -68,7 +68,7 @@ class GoalEnvironments:
             for number, (play, rng) in enumerate(zip(plays, rngs, strict=True))
         ]
         self._seen_spaces = plays[0].spaces
-        self.goals = Goals(cells(), self._seen_spaces)
+        self.goals = Goals(cells(), self._seen_spaces, with_place=config.tell_place)
         self.spaces = self.goals.spaces
         self.sights = Sights(config.sight_bytes)
         self._imitators = [Imitator() for _ in range(imitators)]
@@ -116,15 +116,14 @@ class GoalEnvironments:
         return Imitation(actions, returns, weights)
 
     def _look(self) -> None:
-        size = self.goals.size
         for index, player in enumerate(self.players):
-            self.observations[index, :-size] = player.play.observation.reshape(-1)
-            self.observations[index, -size:] = self.goals.told(player.directive.goal)
+            row = self.observations[index]
+            self.goals.show(row, player.play.observation, place=player.cell, goal=player.directive.goal)
             self.first[index], self.temperature[index] = player.first, player.directive.temperature
         for index, imitator in enumerate(self._imitators, len(self.players)):
-            if imitator.lesson is not None:
-                self.observations[index, :-size] = imitator.lesson.seen[imitator.step].reshape(-1)
-                self.observations[index, -size:] = self.goals.told(imitator.lesson.goals[imitator.step])
+            if (lesson := imitator.lesson) is not None:
+                row, step = self.observations[index], imitator.step
+                self.goals.show(row, lesson.seen[step], place=lesson.places[step], goal=lesson.goals[step])
 
     def take(self) -> list[Stretch]:
         """What all actors went through since the last call; what they saw stays here."""
@@ -134,7 +133,7 @@ class GoalEnvironments:
             at = 0
             for stretch in stretches:
                 part = sights[at : at + len(stretch.keys)]
-                self.sights.add(stretch.episode, np.array(part), begins=stretch.begins)
+                self.sights.add(stretch.episode, np.array(part), start=stretch.start if stretch.begins else None)
                 at += len(part)
             taken += stretches
         return taken
@@ -179,7 +178,7 @@ class GoalEnvironments:
             "rng": self._rng.bit_generator.state,
             "first": self.first.tolist(),
             "lessons": [
-                None if each.lesson is None else [each.step, [goal.hex() for goal in each.lesson.goals]]  # type: ignore[attr-defined]
+                None if each.lesson is None else [each.step, _hex(each.lesson.places), _hex(each.lesson.goals)]
                 for each in self._imitators
             ],
         }
@@ -205,9 +204,15 @@ class GoalEnvironments:
         for index, (imitator, lesson) in enumerate(zip(self._imitators, values["lessons"], strict=True)):
             imitator.lesson = None
             if lesson is not None:
-                imitator.step, goals = lesson
+                imitator.step, places, goals = lesson
                 seen, actions, returns = (saved[f"lesson-{index}.{name}"] for name in ("seen", "actions", "returns"))
-                imitator.lesson = Lesson(seen, [bytes.fromhex(goal) for goal in goals], actions, returns)
+                imitator.lesson = Lesson(
+                    seen, list(map(bytes.fromhex, places)), list(map(bytes.fromhex, goals)), actions, returns
+                )
         self.sights.restore(saved)
         self._look()
         self.first[:] = values["first"]
+
+
+def _hex(cells: list[Any]) -> list[str]:
+    return [cell.hex() for cell in cells]

@@ -30,6 +30,7 @@ class Sights:
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
         self._blocks: dict[int, list[bytes]] = {}
+        self._starts: dict[int, bytes] = {}
         self._bytes = 0
         self._compressor, self._decompressor = zstandard.ZstdCompressor(level=1), zstandard.ZstdDecompressor()
 
@@ -37,19 +38,29 @@ class Sights:
         return episode in self._blocks
 
     @property
-    def bytes(self) -> int:
+    def held_bytes(self) -> int:
         """Held at present."""
         return self._bytes
 
-    def add(self, episode: int, seen: NDArray[Any], *, begins: bool) -> None:
-        """Keeps what was seen before each step of a stretch; ignored if the episode's beginning was forgotten."""
-        if begins:
-            self._blocks[episode] = []
+    def add(self, episode: int, seen: NDArray[Any], *, start: bytes | None = None) -> None:
+        """Keeps what was seen before each step of a stretch; ignored if the episode's beginning was forgotten.
+
+        Args:
+            episode: its number.
+            seen: before each step.
+            start: the cell in which the episode began, if it begins with this.
+        """
+        if start is not None:
+            self._blocks[episode], self._starts[episode] = [], start
         elif episode not in self._blocks:
             return
         block = self._compressor.compress(np.ascontiguousarray(seen).tobytes())
         self._blocks[episode].append(block)
         self._bytes += len(block)
+
+    def start(self, episode: int) -> bytes:
+        """The cell in which an episode began."""
+        return self._starts[episode]
 
     def get(self, episode: int, steps: int, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
         """What was seen before the first steps of an episode, (steps, *shape)."""
@@ -74,12 +85,17 @@ class Sights:
 
     def _forget(self, episode: int) -> None:
         self._bytes -= sum(map(len, self._blocks.pop(episode)))
+        del self._starts[episode]
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Everything, as arrays."""
         counts = [(episode, len(blocks)) for episode, blocks in self._blocks.items()]
         blocks = [block for each in self._blocks.values() for block in each]
-        return {"sights.episodes": np.array(counts, np.int64).reshape(-1, 2), **join_bytes("sights.blocks", blocks)}
+        return {
+            "sights.episodes": np.array(counts, np.int64).reshape(-1, 2),
+            **join_bytes("sights.blocks", blocks),
+            **join_bytes("sights.starts", list(self._starts.values())),
+        }
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
         """Takes over what `save` returned."""
@@ -87,6 +103,7 @@ class Sights:
         self._blocks = {
             episode: [next(blocks) for _ in range(count)] for episode, count in saved["sights.episodes"].tolist()
         }
+        self._starts = dict(zip(self._blocks, split_bytes("sights.starts", saved), strict=True))
         self._bytes = sum(len(block) for each in self._blocks.values() for block in each)
 
 
@@ -96,6 +113,8 @@ class Lesson:
 
     seen: NDArray[Any]
     """Before each step, without the goal."""
+    places: list[Cell]
+    """The cell before each step."""
     goals: list[Cell]
     """What the policy is shown before each step."""
     actions: NDArray[Any]
@@ -139,10 +158,13 @@ def draw_lesson(
         return None
     row = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], "right"))
     steps = archive.forest.actions(archive.trajectory(row))
-    goals, rewards = followed([archive.keys[cell] for cell in steps[:, CELL].tolist()], rules)
+    cells = [archive.keys[cell] for cell in steps[:, CELL].tolist()]
+    goals, rewards = followed(cells, rules)
     steps = steps[: len(goals)]
     returns, ahead = np.zeros(len(steps), np.float32), 0.0
     for step, reward in reversed(list(enumerate((rewards + codec.rewards(steps)).tolist()))):
         ahead = reward + gamma * ahead
         returns[step] = ahead
-    return Lesson(sights.get(int(steps[0, EPISODE]), len(steps), shape, dtype), goals, codec.actions(steps), returns)
+    episode = int(steps[0, EPISODE])
+    places = [sights.start(episode), *cells[: len(goals) - 1]]
+    return Lesson(sights.get(episode, len(steps), shape, dtype), places, goals, codec.actions(steps), returns)

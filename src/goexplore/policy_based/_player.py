@@ -74,10 +74,10 @@ class GoalPlayer:
         play.reset(draw_no_ops(play))
         self._cells.reset()
         self._score, self._steps, self._lives, self.first = 0.0, 0, play.lives, True
-        cell = play.cell_key(self._cells)
-        self.stretches.append(Stretch(self._number, self._name_episode(), cell, begins=True))
+        self.cell = play.cell_key(self._cells)
+        self.stretches.append(Stretch(self._number, self._name_episode(), self.cell, begins=True))
         self._random_action = None
-        self.directive = self.actor.begin(cell)
+        self.directive = self.actor.begin(self.cell)
         self._note_arrival()
 
     def _note_arrival(self) -> None:
@@ -96,7 +96,7 @@ class GoalPlayer:
         doing = self.actor.doing
         reward, over, too_long = stepped(play, action, config, lives=self._lives, steps=self._steps)
         self._score, self._lives, self._steps, self.first = self._score + reward, play.lives, self._steps + 1, False
-        cell = END if over else play.cell_key(self._cells)
+        self.cell = cell = END if over else play.cell_key(self._cells)
         learnt = min(max(float(reward), -config.reward_limit), config.reward_limit)
         stretch = self.stretches[-1]
         stretch.keys.append(cell)
@@ -151,6 +151,7 @@ class GoalPlayer:
                 stretch.begins,
                 [[each.cell.hex(), each.arrived] for each in stretch.returns],
             ],
+            "cell": self.cell.hex(),
             "score": self._score,
             "steps": self._steps,
             "lives": self._lives,
@@ -167,6 +168,7 @@ class GoalPlayer:
         self.actor.restore(values["actor"], bytes.fromhex)
         goal, temperature, random = values["directive"]
         self.directive = Directive(bytes.fromhex(goal), temperature, random=random)
+        self.cell = bytes.fromhex(values["cell"])
         episode, start, begins, returns = values["stretch"]
         stretch = Stretch(self._number, episode, bytes.fromhex(start), begins=begins)
         stretch.returns = [Return(bytes.fromhex(cell), arrived) for cell, arrived in returns]

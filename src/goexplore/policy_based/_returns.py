@@ -49,6 +49,9 @@ class ReturnsEvaluation:
     arrived: float
     """Share of episodes that reached the cell. An end of the game that brought nothing is not the one that brought
     something."""
+    arrived_with_score: float | None
+    """Share of episodes that reached it with at least the score that was asked for: with score=400 at least 400, with
+    best what the archive says."""
     score_at_arrival: float | None
     """Mean over those."""
     score: float
@@ -106,11 +109,11 @@ def evaluate_returns(
         END, cells, plays[0].spaces, reliability=run.config.reliability, choose_ends=run.config.choose_ends
     )
     atlas.restore(saved)
-    goals = Goals(cells, plays[0].spaces)
+    goals = Goals(cells, plays[0].spaces, with_place=run.config.tell_place)
     network = ActorCritic(run.config.network, goals.spaces)
     network.load_state_dict({name: torch.from_numpy(saved[f"network.{name}"]) for name in network.state_dict()})
     rng = np.random.default_rng(choices)
-    one = _wanted_cell(atlas, cells, to)
+    one, least = _wanted_cell(atlas, cells, to)
     drawn = rng.choice(np.flatnonzero(atlas.weights), size=episodes)
     rows = drawn.tolist() if one is None else [one]
     players = [
@@ -128,6 +131,9 @@ def evaluate_returns(
         archive_steps=None if one is None else int(atlas.archive.table["length"][one]),
         episodes=len(outcomes),
         arrived=round(len(arrived) / len(outcomes), 4),
+        arrived_with_score=None
+        if least is None
+        else round(sum(score >= least for score in arrived) / len(outcomes), 4),
         score_at_arrival=round(float(np.mean(arrived)), 4) if arrived else None,
         score=round(float(np.mean([each.score for each in outcomes])), 4),
         scores=tuple(each.score for each in outcomes),
@@ -164,12 +170,15 @@ class _Player:
         chosen = next(self._chosen)
         row = self._atlas.archive.row_of(chosen)
         self._pays = chosen == END and self._atlas.archive.table["score"][row] > 0
-        self.directive = self._actor.begin(play.cell_key(self._cells), chosen=chosen)
+        self._cell = play.cell_key(self._cells)
+        self.directive = self._actor.begin(self._cell, chosen=chosen)
 
     @property
     def observation(self) -> np.ndarray[Any, Any]:
         """What the policy sees."""
-        return np.concatenate([self.play.observation.reshape(-1), self._goals.told(self.directive.goal)])
+        row = np.zeros(self._goals.spaces.observation_shape, self._goals.spaces.observation_dtype)
+        self._goals.show(row, self.play.observation, place=self._cell, goal=self.directive.goal)
+        return row
 
     def step(self, action: Any) -> _Outcome | None:
         """Takes a step; returns what the episode came to, if that was its last."""
@@ -178,7 +187,8 @@ class _Player:
         play, config = self.play, self._config
         reward, over, too_long = stepped(play, action, config, lives=self._lives, steps=self.steps)
         self.score, self._lives, self.steps, self.first = self.score + reward, play.lives, self.steps + 1, False
-        self.directive = self._actor.observe(END if over else play.cell_key(self._cells), over=over)
+        self._cell = END if over else play.cell_key(self._cells)
+        self.directive = self._actor.observe(self._cell, over=over)
         if self.directive.arrived or over or self.directive.gives_up or too_long:
             # Games end in many ways, and what a good end brings may depend on when it comes.
             arrived = self.directive.arrived and (self.score > 0 or not self._pays)
@@ -217,20 +227,23 @@ def _played(
     return outcomes
 
 
-def _wanted_cell(atlas: ArchiveAtlas, cells: GoalCells, to: str) -> int | None:
-    """The row of the cell to return to; None for one after the other.
+def _wanted_cell(atlas: ArchiveAtlas, cells: GoalCells, to: str) -> tuple[int | None, float | None]:
+    """The row of the cell to return to, None for one after the other; and the score to have there, if one was named.
 
     Raises:
         InputError: that makes no sense, or there is no such cell in the archive.
     """
     if to == UNIFORM:
-        return None
-    found = _scored(atlas, to) if to == BEST or to.startswith(SCORE) else _described(atlas, cells, to)
-    return min(found, key=lambda row: int(atlas.archive.table["length"][row]))
+        return None, None
+    if to == BEST or to.startswith(SCORE):
+        found, least = _scored(atlas, to)
+    else:
+        found, least = _described(atlas, cells, to), None
+    return min(found, key=lambda row: int(atlas.archive.table["length"][row])), least
 
 
-def _scored(atlas: ArchiveAtlas, to: str) -> list[int]:
-    """Rows with the highest score of all that may be chosen, or with at least the one that is asked for."""
+def _scored(atlas: ArchiveAtlas, to: str) -> tuple[list[int], float]:
+    """Rows with the highest score of all that may be chosen, or with at least the one that is asked for; and that."""
     scores = np.where(atlas.weights > 0, atlas.archive.table["score"], -np.inf)
     highest = float(scores.max())
     try:
@@ -240,7 +253,7 @@ def _scored(atlas: ArchiveAtlas, to: str) -> list[int]:
     if not highest >= least:
         raise InputError(f"returns to {to!r}: the highest score of the archive is {highest:g}")
     rows: list[int] = np.flatnonzero(scores >= least).tolist()
-    return rows
+    return [row for row in rows if atlas.is_entered_with_score(row)] or rows, least
 
 
 def _described(atlas: ArchiveAtlas, cells: GoalCells, to: str) -> list[int]:

@@ -57,6 +57,7 @@ class PolicyTraining:
             reliability=config.reliability,
             choose_ends=config.choose_ends,
             attempt_steps=config.attempt_steps,
+            milestone_share=config.milestone_share,
         )
         self._environments = GoalEnvironments(
             plays,
