@@ -69,18 +69,19 @@ def scored(places: list[int], scores: list[float], **settings) -> Stretch:
 
 
 def test_a_share_of_returns_goes_to_the_cells_where_the_score_rose():
-    """Cells 3 and 5 are entered with points; cell 4 has its score of 5 because points are scored in it."""
+    """Points are scored when cell 3 is entered, and in cell 5: who comes to 4 or 6 has them, and to the end too."""
     plain, made = atlas(), atlas(milestone_share=0.6)
     for each in (plain, made):
-        each.learn([[scored([1, 2, 3, 4, 4, 5, 6], [0, 0, 2, 2, 5, 5, 5])]], iteration=1)
-    assert made.is_entered_with_score(made.archive.row_of(key(3)))
-    assert not made.is_entered_with_score(made.archive.row_of(key(4)))
+        each.learn([[scored([1, 2, 3, 4, 5, 5, 6, 6, -1], [0, 0, 2, 2, 2, 5, 5, 5, 7])]], iteration=1)
+    needs = {at: made.needs_its_score(made.archive.row_of(key(at))) for at in range(1, 7)}
+    assert needs == {1: True, 2: True, 3: False, 4: True, 5: False, 6: True}
     shares = dict(zip(made.archive.keys, made.weights, strict=True))
     weights = dict(zip(made.archive.keys, plain.weights / plain.weights.sum() * 0.4, strict=True))
+    milestones = (key(4), key(6), END)
     for cell, share in shares.items():
-        assert share == pytest.approx(weights[cell] + 0.3 * (cell in (key(3), key(5))))
-    made.learn([[scored([5], [9.0], episode=1)]], iteration=2)
-    assert made._milestones(made.weights > 0) == [made.archive.row_of(key(5))], "as soon, and more: the others are none"
+        assert share == pytest.approx(weights[cell] + 0.2 * (cell in milestones))
+    made.learn([[scored([-1], [9.0], episode=1)]], iteration=2)
+    assert made._milestones(made.weights > 0) == [made.archive.row_of(END)], "sooner, and more"
 
 
 def test_where_nothing_was_scored_there_are_no_milestones():

@@ -156,15 +156,17 @@ class ArchiveAtlas:
         table = self.archive.table
         return self.archive.forest.last(table["chunk"], table["offset"], column=EPISODE, absent=NO_EPISODE)
 
-    def is_entered_with_score(self, row: int) -> bool:
-        """Whether the way to a cell enters it with its score, or scores when it is there already.
+    def needs_its_score(self, row: int) -> bool:
+        """Whether who goes the way to a cell has its score before entering it, or the game ends with it.
 
-        Who returns to one of the latter may be there with less: before a door that is opened for points, say.
+        Else one may be there with less: in front of a door that is opened for points, say.
         """
+        if self.archive.keys[row] == END:
+            return True
         steps = self.archive.forest.actions(self.archive.trajectory(row))
         elsewhere = np.flatnonzero(steps[:, CELL] != row)
         entered = elsewhere[-1] + 1 if len(elsewhere) else 0
-        return not (self.codec.rewards(steps[entered + 1 :]) > 0).any()
+        return not (self.codec.rewards(steps[entered:]) > 0).any()
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -262,7 +264,7 @@ class ArchiveAtlas:
         found, highest = list[int](), 0.0
         lengths, scores = self.archive.table["length"], self.archive.table["score"]
         for row in np.lexsort((-scores, lengths)).tolist():
-            if eligible[row] and scores[row] > highest and self.is_entered_with_score(row):
+            if eligible[row] and scores[row] > highest and self.needs_its_score(row):
                 highest = float(scores[row])
                 found.append(row)
         return found

@@ -253,7 +253,7 @@ def _scored(atlas: ArchiveAtlas, to: str) -> tuple[list[int], float]:
     if not highest >= least:
         raise InputError(f"returns to {to!r}: the highest score of the archive is {highest:g}")
     rows: list[int] = np.flatnonzero(scores >= least).tolist()
-    return [row for row in rows if atlas.is_entered_with_score(row)] or rows, least
+    return [row for row in rows if atlas.needs_its_score(row)] or rows, least
 
 
 def _described(atlas: ArchiveAtlas, cells: GoalCells, to: str) -> list[int]:
