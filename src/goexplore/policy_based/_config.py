@@ -78,7 +78,14 @@ LAPTOP = PolicyConfig(
     # The console's memory instead of its screen, a small network, and limits on the scale of small tasks:
     # docs/policy-based.md.
     view=AtariView(memory=True, stack=1),
-    network=NetworkConfig(convolutions=(), hidden=(256, 256), memory=0, gain=math.sqrt(2), value_gain=0.1),
+    network=NetworkConfig(
+        convolutions=(),
+        hidden=(256, 256),
+        memory=0,
+        gain=math.sqrt(2),
+        told_gain=math.sqrt(2),
+        value_gain=0.1,
+    ),
     ppo=PPOConfig(
         steps=128,
         context=0,
@@ -101,10 +108,13 @@ LAPTOP = PolicyConfig(
     rules=ActorRules(entropy_factor=0.02, overdue_limit=200, barren_limit=300, explore_goal_steps=60),
     actors=16,
     imitators=2,
-    steps=4_000_000,
+    steps=5_000_000,
     episode_steps=1_500,
     choose_ends=False,
     attempt_steps=50.0,
+    milestone_share=0.25,
+    tell_place=True,
+    reliability=ReliabilityRules(counts=True),
     sight_bytes=500_000_000,
 )
 PLAIN_LAPTOP = replace(

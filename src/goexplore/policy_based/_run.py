@@ -27,6 +27,8 @@ class PolicyRun(TrainingRun):
     """Policy-based Go-Explore on one environment."""
 
     FORMAT: ClassVar[str] = "goexplore-policy-based"
+    FORMAT_VERSION: ClassVar[int] = 2
+    """2: checkpoints say in which cell each episode began."""
     CONFIG: ClassVar[type] = PolicyConfig
 
     env: EnvSpec
