@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+from goexplore.cells import make_cells
 from goexplore.envs import AtariEmulator, EnvSpec, make_env
 from goexplore.errors import InputError
 from goexplore.play import AtariPlay, AtariView, PlainView, flattened, make_play
@@ -72,6 +73,22 @@ def test_policies_play_from_the_start_that_searches_explore_from(game, pool_fram
             play.replay(4)
             env.step(4)
     np.testing.assert_array_equal(make_env(EnvSpec(game)).reset(), first)
+
+
+@pytest.mark.atari
+@pytest.mark.parametrize("game", ["montezuma_revenge", "tetris"])
+def test_a_start_that_was_made_before_is_as_good_as_new(game):
+    """After any number of frames of doing nothing; the cell is read from the screen, which is stale after a restore."""
+    used, cells = make_play(EnvSpec(game), SMALL, np.random.default_rng(0)), make_cells("downscale:8x8x8")
+    for no_ops in (0, 1, 4, 5, 30, 30, 5, 4, 1, 0):
+        new = make_play(EnvSpec(game), SMALL, np.random.default_rng(0))
+        for play in (used, new):
+            play.reset(no_ops)
+        for action in (2, 3, 4):
+            np.testing.assert_array_equal(used.observation, new.observation)
+            assert used.fingerprint() == new.fingerprint()
+            assert used.cell_key(cells) == new.cell_key(cells)
+            assert used.replay(action) == new.replay(action)
 
 
 @pytest.mark.atari

@@ -98,6 +98,11 @@ class AtariEmulator:
         return bool(self.ale.game_over())
 
     @property
+    def restores_exactly(self) -> bool:
+        """Whether a state that is put back goes on as it did."""
+        return self.game not in KNOWN_BROKEN_ROUND_TRIPS
+
+    @property
     def episode_frames(self) -> int:
         """Raw frames since reset; travels with the emulator state."""
         return int(self.ale.getEpisodeFrameNumber())
@@ -117,7 +122,7 @@ class AtariEmulator:
         Returns:
             Whether the screen shows that state; after a restore it does not.
         """
-        if self._start is not None and self.game not in KNOWN_BROKEN_ROUND_TRIPS:
+        if self._start is not None and self.restores_exactly:
             self.load(self._start)
             return False
         if self._start is not None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import zstandard
 from numpy.typing import NDArray
 
 from goexplore.cells import CellFunction
@@ -86,6 +87,8 @@ class AtariPlay:
         self._last_action = 0
         self._sight = AtariSight(emulator)
         self._first_frame: NDArray[np.uint8] | None = None
+        self._starts: dict[int, bytes] = {}
+        self._compressor, self._decompressor = zstandard.ZstdCompressor(level=1), zstandard.ZstdDecompressor()
         self.reset()  # before anything is restored: the emulator's own reset leaves traces of former games
 
     @property
@@ -99,7 +102,22 @@ class AtariPlay:
         return bool(self._emulator.ale.game_truncated())
 
     def reset(self, no_ops: int = 0) -> None:
-        """Starts a game; the stack holds copies of its first frame."""
+        """Starts a game; the stack holds copies of its first frame.
+
+        All but the last step of doing nothing is the same every time, and done once for each number of frames.
+        """
+        last = min(no_ops, self.frames_per_step)
+        before = no_ops - last
+        if before in self._starts:
+            self.restore(self._decompressor.decompress(self._starts[before]))
+        else:
+            self._start()
+            self.do_nothing(before)
+            if before and self._emulator.restores_exactly:
+                self._starts[before] = self._compressor.compress(self.snapshot())
+        self.do_nothing(last)
+
+    def _start(self) -> None:
         screen_is_fresh = self._emulator.reset()
         self._sight.was_reset(screen_is_fresh=screen_is_fresh)
         if screen_is_fresh or self._first_frame is None:  # afterwards the screen is stale
@@ -107,7 +125,6 @@ class AtariPlay:
             self._first_frame = self._newest()
         self._last_action = 0
         self.observation[...] = np.tile(self._first_frame, self.view.stack)
-        self.do_nothing(no_ops)
 
     def step(self, action: Any) -> tuple[float, bool]:
         """Holds an action for `frames_per_step` raw frames, as far as the one before does not stick."""

@@ -7,6 +7,7 @@ number of steps spent in it decides how often it is chosen, W = 1 / (0.5 C_steps
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -180,11 +181,17 @@ class ArchiveAtlas:
         if not stretch.begins and self.reliability.rules.counts:
             tail.reliability = self._reliability(tail.trajectory)  # more is known by now
         chunk = len(archive.forest)  # what it will be called
+        offered: dict[bytes, float] = {}
+        """The cells of this stretch, with the scores they were entered with."""
         for step, (key, score) in enumerate(zip(stretch.keys, stretch.scores, strict=True), 1):
-            visit = Best(score, tail.length + step, Trajectory(chunk, step))
             row = archive.row_of(key)
             if row is not None:
                 tail.go(row, self.reliability)
+                if score <= offered.get(key, -math.inf):  # then the way was shorter, and no less reliable
+                    rows.append(row)
+                    continue
+            offered[key] = score
+            visit = Best(score, tail.length + step, Trajectory(chunk, step))
             if row is None or not self._is_settled(row, visit, tail.reliability, stretch.episode):
                 status, row = archive.add(
                     key,
