@@ -263,8 +263,9 @@ def _returning(page: Page) -> str:
     )
     return (
         '<p class="said">Policy-based Go-Explore. The best score in the archive was reached once, under noise; returns'
-        " say how often the policy gets to a cell again: in training to the cells that were chosen, which are the"
-        " hardest, and in tests to the one with the best score or to cells drawn evenly, in new episodes.</p>"
+        " say how often the policy gets to a cell again: in training to the cells that were chosen, the hardest"
+        " and those in which the score has risen, and in tests to the one with the best score or to cells drawn evenly,"
+        " in new episodes.</p>"
         '<div class="card scroll"><table><thead><tr><th scope="col" style="text-align:left">run</th>'
         '<th scope="col">agent steps (millions)</th><th scope="col">core-hours</th><th scope="col">cells</th>'
         '<th scope="col">best in archive</th><th scope="col">returns in training</th>'
@@ -274,8 +275,9 @@ def _returning(page: Page) -> str:
 
 def _returning_row(run: PolicyBasedRun) -> str:
     tested = "".join(
-        f"{test.arrived:.0%}<small>to {escape(test.to)}, {test.episodes} episodes, mean score"
-        f" {score(test.score)}</small>"
+        f"{test.arrived:.0%}<small>to {escape(test.to)}, {test.episodes} episodes, mean score {score(test.score)}"
+        + ("" if test.with_score is None else f"; {test.with_score:.0%} arrive with its points")
+        + "</small>"
         for test in run.tests
     )
     returned = run.numbers["returned"][-1]

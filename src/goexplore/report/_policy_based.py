@@ -35,6 +35,8 @@ class ReturnTest:
     to: str
     episodes: int
     arrived: float
+    with_score: float | None
+    """Share that had the score which was asked for when it arrived."""
     score: float
 
 
@@ -87,8 +89,15 @@ def _tests(path: Path) -> list[ReturnTest]:
     for file in sorted(path.glob("evaluations/returns-*.json")):
         try:
             saved = read_json(file)
+            with_score = saved.get("arrived_with_score")
             tests.append(
-                ReturnTest(str(saved["to"]), int(saved["episodes"]), float(saved["arrived"]), float(saved["score"]))
+                ReturnTest(
+                    to=str(saved["to"]),
+                    episodes=int(saved["episodes"]),
+                    arrived=float(saved["arrived"]),
+                    with_score=None if with_score is None else float(with_score),
+                    score=float(saved["score"]),
+                )
             )
         except (InputError, KeyError, TypeError, ValueError):
             continue
