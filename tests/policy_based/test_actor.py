@@ -19,6 +19,9 @@ class Letters:
         self.choices = list(choices or paths[0][-1])
         self.beside = beside or {}
 
+    def choose_return(self, rng):
+        return self.choose(rng)
+
     def choose(self, rng):
         return self.choices.pop(0) if len(self.choices) > 1 else self.choices[0]
 

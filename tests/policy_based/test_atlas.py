@@ -84,6 +84,22 @@ def test_a_share_of_returns_goes_to_the_cells_where_the_score_rose():
     assert made._milestones(made.weights > 0) == [made.archive.row_of(END)], "sooner, and more"
 
 
+def test_whoever_was_in_a_cell_before_its_points_may_return_to_it_without_them():
+    """Points are scored at 3; back in 2, and at the start, one may be without them, and only 4 needs them."""
+    made = atlas(milestone_share=0.5)
+    made.learn([[scored([1, 2, 3, 2, 0, 4], [0, 0, 5, 5, 5, 5])]], iteration=1)
+    assert [made.needs_its_score(made.archive.row_of(key(at))) for at in (0, 1, 2, 3, 4)] == [0, 1, 0, 0, 1]
+    assert made._milestones(made.weights > 0) == [made.archive.row_of(key(4))]
+
+
+def test_exploration_is_not_drawn_to_milestones():
+    made = atlas(milestone_share=1.0)
+    made.learn([[scored([1, 2, 3], [0, 5, 5])]], iteration=1)
+    rng = np.random.default_rng(0)
+    assert {made.choose_return(rng) for _ in range(50)} == {key(3)}
+    assert {made.choose(rng) for _ in range(50)} == {key(0), key(1), key(2), key(3)}
+
+
 def test_where_nothing_was_scored_there_are_no_milestones():
     made = atlas(milestone_share=0.6)
     made.learn([[scored([1, 2], [-1, -2])]], iteration=1)
@@ -225,6 +241,16 @@ def tried(made: ArchiveAtlas, legs: list[tuple[int, int]], met: bool, times: int
 
 def counting() -> ArchiveAtlas:
     return ArchiveAtlas(key(0), CELLS, SPACES, reliability=ReliabilityRules(counts=True))
+
+
+def test_of_two_ways_of_one_length_the_reliable_one_is_kept():
+    """Also by an episode that then stays in the cell: longer ways to it are not looked at again."""
+    made = counting()
+    made.learn([[stretch([4, 5, 3]), stretch([1, 2], episode=2)]], iteration=1)
+    tried(made, [(0, 4), (4, 5), (5, 3)], met=False)
+    tried(made, [(0, 1), (1, 2), (2, 3)], met=True)
+    made.learn([[stretch([1, 2, 3, 3, 3], episode=1)]], iteration=2)
+    assert made.path_to(key(3)).cells == [key(1), key(2), key(3)]
 
 
 def test_episodes_may_begin_in_different_cells():

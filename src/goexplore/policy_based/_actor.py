@@ -27,8 +27,11 @@ RETURNING, RANDOM, POLICY = "returning", "random", "policy"
 class Atlas(Protocol):
     """What an actor asks of the archive."""
 
+    def choose_return(self, rng: np.random.Generator) -> Cell:
+        """Draws a cell to return to."""
+
     def choose(self, rng: np.random.Generator) -> Cell:
-        """Draws a cell by the weights of the selection."""
+        """Draws a cell as a goal of exploration."""
 
     def path_to(self, cell: Cell) -> Path:
         """The cells of the best trajectory to it."""
@@ -89,7 +92,7 @@ class Actor:
     def begin(self, cell: Cell, *, chosen: Cell = None) -> Directive:
         """An episode begins: chooses where to return to, unless that is given."""
         rules, atlas = self._rules, self._atlas
-        self.chosen, self.returned = atlas.choose(self._rng) if chosen is None else chosen, False
+        self.chosen, self.returned = atlas.choose_return(self._rng) if chosen is None else chosen, False
         self.path = atlas.path_to(self.chosen)
         self._follower, self._met_last = self._on(self.path), cell
         self.legs = []

@@ -58,7 +58,7 @@ class ArchiveAtlas:
         reliability: how far a path's reliability counts.
         choose_ends: whether the cell of all ends may be chosen to return to.
         attempt_steps: what an attempt to return to a cell counts for in its C_steps.
-        milestone_share: of choices, go to milestones instead of by W.
+        milestone_share: of returns, go to milestones instead of by W.
     """
 
     def __init__(
@@ -82,14 +82,22 @@ class ArchiveAtlas:
         """How each cell was found: an index of `DOING`."""
         self._tails: dict[tuple[int, int], _Tail] = {}
         self._beside: dict[bytes, list[bytes]] = {}
+        self._need_score: dict[tuple[int, Trajectory], bool] = {}
         self._refresh()
 
     def __len__(self) -> int:
         return len(self.archive)
 
     def choose(self, rng: np.random.Generator) -> bytes:
+        """Draws a cell in proportion to W."""
+        return self._drawn(self._cumulative, rng)
+
+    def choose_return(self, rng: np.random.Generator) -> bytes:
         """Draws a cell in proportion to W, or a milestone."""
-        return self.archive.keys[int(np.searchsorted(self._cumulative, rng.random() * self._cumulative[-1], "right"))]
+        return self._drawn(self._cumulative_returns, rng)
+
+    def _drawn(self, cumulative: NDArray[np.float64], rng: np.random.Generator) -> bytes:
+        return self.archive.keys[int(np.searchsorted(cumulative, rng.random() * cumulative[-1], "right"))]
 
     def knows(self, cell: Any) -> bool:
         """Whether the cell is in the archive."""
@@ -158,21 +166,25 @@ class ArchiveAtlas:
         return self.archive.forest.last(table["chunk"], table["offset"], column=EPISODE, absent=NO_EPISODE)
 
     def needs_its_score(self, row: int) -> bool:
-        """Whether who goes the way to a cell has its score before entering it, or the game ends with it.
+        """Whether the way to a cell enters it only after its points were scored, or the game ends with it.
 
         Else one may be there with less: in front of a door that is opened for points, say.
         """
         if self.archive.keys[row] == END:
             return True
-        steps = self.archive.forest.actions(self.archive.trajectory(row))
-        elsewhere = np.flatnonzero(steps[:, CELL] != row)
-        entered = elsewhere[-1] + 1 if len(elsewhere) else 0
-        return not (self.codec.rewards(steps[entered:]) > 0).any()
+        way = row, self.archive.trajectory(row)
+        if way not in self._need_score:
+            steps = self.archive.forest.actions(way[1])
+            scored = np.flatnonzero(self.codec.rewards(steps) > 0)
+            known_before = steps[: scored[-1] + 1, CELL] if len(scored) else steps[:0, CELL]
+            begins_here = len(scored) > 0 and DOING[self.found_by[row]] == "start"
+            self._need_score[way] = not begins_here and row not in known_before
+        return self._need_score[way]
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """How likely each cell is chosen, in proportion to the others; 0 for what may not be."""
-        return np.diff(self._cumulative, prepend=0.0)
+        """How likely each cell is chosen to return to, in proportion to the others; 0 for what may not be."""
+        return np.diff(self._cumulative_returns, prepend=0.0)
 
     def _merge(self, who: tuple[int, int], stretch: Stretch, iteration: int, found: Counter[str]) -> list[int]:
         """Offers every cell of a stretch to the archive; returns their rows."""
@@ -226,7 +238,7 @@ class ArchiveAtlas:
         if not self.reliability.rules.counts:
             return False
         known = self.archive.cell(row)
-        if visit.score != known.score or visit.length == known.length:
+        if visit.score != known.score:
             return False
         if known.trajectory.chunk == visit.trajectory.chunk or self._episode_of(known.trajectory) == episode:
             return True  # the same episode came through before
@@ -250,6 +262,7 @@ class ArchiveAtlas:
 
     def _collect(self) -> None:
         """Forgets trajectories that lead to no cell any more."""
+        self._need_score.clear()  # trajectories change their names
         renamed = self.archive.collect(tail.trajectory for tail in self._tails.values())
         for tail in self._tails.values():
             tail.trajectory = renamed[tail.trajectory]
@@ -259,15 +272,16 @@ class ArchiveAtlas:
         end = self.archive.row_of(END)
         if end is not None and not self._choose_ends and len(self.archive) > 1:
             weights[end] = 0.0
+        self._cumulative = self._cumulative_returns = np.cumsum(weights)
         if self._milestone_share and len(milestones := self._milestones(weights > 0)):
             weights *= (1.0 - self._milestone_share) / weights.sum()
             weights[milestones] += self._milestone_share / len(milestones)
-        self._cumulative = np.cumsum(weights)
+            self._cumulative_returns = np.cumsum(weights)
         self._paths: dict[Trajectory, Path] = {}
         self._reliabilities: dict[Trajectory, float] = {}
 
     def _milestones(self, eligible: NDArray[np.bool_]) -> list[int]:
-        """Rows with more score than all that are reached as soon, except the start."""
+        """Rows that one comes to with more score than to all that are reached as soon."""
         found, highest = list[int](), 0.0
         lengths, scores = self.archive.table["length"], self.archive.table["score"]
         for row in np.lexsort((-scores, lengths)).tolist():
@@ -311,4 +325,5 @@ class ArchiveAtlas:
             for rank, actor, chunk, offset, length, row, reliability in saved["atlas.tails"].tolist()
         }
         self.reliability.restore(saved)
+        self._need_score.clear()
         self._refresh()

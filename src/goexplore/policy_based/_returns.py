@@ -51,7 +51,7 @@ class ReturnsEvaluation:
     something."""
     arrived_with_score: float | None
     """Share of episodes that reached it with at least the score that was asked for: with score=400 at least 400, with
-    best what the archive says."""
+    best what the archive says. None for an end of the game, whose points may depend on when it comes."""
     score_at_arrival: float | None
     """Mean over those."""
     score: float
@@ -121,8 +121,8 @@ def evaluate_returns(
         for index, (play, each) in enumerate(zip(plays, rng.spawn(count), strict=True))
     ]
     outcomes = _played(players, network, episodes, torch.Generator().manual_seed(seed), on_episode)
-    arrived = [each.score for each in outcomes if each.arrived]
     key = None if one is None else atlas.archive.keys[one]
+    arrived = [each.score for each in outcomes if each.arrived]
     return ReturnsEvaluation(
         run=str(path),
         to=to,
@@ -132,7 +132,7 @@ def evaluate_returns(
         episodes=len(outcomes),
         arrived=round(len(arrived) / len(outcomes), 4),
         arrived_with_score=None
-        if least is None
+        if least is None or key == END
         else round(sum(score >= least for score in arrived) / len(outcomes), 4),
         score_at_arrival=round(float(np.mean(arrived)), 4) if arrived else None,
         score=round(float(np.mean([each.score for each in outcomes])), 4),
@@ -243,7 +243,10 @@ def _wanted_cell(atlas: ArchiveAtlas, cells: GoalCells, to: str) -> tuple[int | 
 
 
 def _scored(atlas: ArchiveAtlas, to: str) -> tuple[list[int], float]:
-    """Rows with the highest score of all that may be chosen, or with at least the one that is asked for; and that."""
+    """Rows of cells that one comes to with the highest score, or with at least the one that is asked for; and that.
+
+    Where points are scored in all of them, one may come to them with less.
+    """
     scores = np.where(atlas.weights > 0, atlas.archive.table["score"], -np.inf)
     highest = float(scores.max())
     try:
