@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from goexplore.play import View
 
 
-OPTIONS_OF_RETURNS = ("policy", "episodes", "returns_to", "seed", "trust", "json")
+OPTIONS_OF_RETURNS = ("policy", "episodes", "returns_to", "seed", "trust", "video", "json")
 """Those that make sense for runs of policy-based Go-Explore."""
 
 
@@ -31,7 +31,7 @@ class Evaluate:
       goexplore evaluate runs/mz-policy --episodes 1000 --at-least 100
       goexplore evaluate runs/mz-policy --select --temperature 0.5 --video median.mp4
       goexplore evaluate demos/mz --blind --at-least 100
-      goexplore evaluate runs/mz-pb --returns-to uniform
+      goexplore evaluate runs/mz-pb --returns-to score=100 --video return.mp4
 
     A run of policy-based Go-Explore is tested by returning to the cell with the highest score.
     """
@@ -51,7 +51,7 @@ class Evaluate:
     max_steps: int | None = None
     """End an episode after so many agent steps. Default: at the frame limit."""
     video: Path | None = None
-    """Film an episode with the median score: an .mp4 or .gif."""
+    """Film an episode with the median score, or a return of median length: an .mp4 or .gif."""
     returns_to: str = "best"
     """Of a run of policy-based Go-Explore: return to the cell with the highest score (best), to the nearest with at
     least some score (score=400), to cells drawn evenly (uniform), or to one by its attributes, as in x=3,y=0."""
@@ -118,6 +118,7 @@ class Evaluate:
                 to=self.returns_to,
                 seed=self.seed,
                 trust=self.trust,
+                video=self.video,
                 on_episode=tell,
             )
         shown = dataclasses.asdict(result)

@@ -4,18 +4,17 @@ from goexplore.demos._demonstration import Demonstration, digest_of, load_demons
 from goexplore.demos._extract import Choice, demonstrations_of, difference, extract
 from goexplore.demos._inspect import inspect_run
 from goexplore.demos._minari import from_minari, to_minari
-from goexplore.demos._render import ATARI_FPS, OTHER_STEPS_PER_SECOND, RenderResult, film_demonstration, render
+from goexplore.demos._render import RenderResult, film_demonstration, render
 from goexplore.demos._replay import Replay, Replayer, pick_cells
-from goexplore.demos._video import video_writer
+from goexplore.demos._video import check_video_name, shown_steps_per_second, video_writer
 
 __all__ = [
-    "ATARI_FPS",
-    "OTHER_STEPS_PER_SECOND",
     "Choice",
     "Demonstration",
     "RenderResult",
     "Replay",
     "Replayer",
+    "check_video_name",
     "demonstrations_of",
     "difference",
     "digest_of",
@@ -27,6 +26,7 @@ __all__ = [
     "pick_cells",
     "render",
     "save_demonstrations",
+    "shown_steps_per_second",
     "to_minari",
     "video_writer",
 ]

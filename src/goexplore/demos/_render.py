@@ -11,13 +11,10 @@ from typing import Any
 from goexplore.archive import NEVER, Archive, Best
 from goexplore.demos._demonstration import Demonstration, digest_of
 from goexplore.demos._replay import Replayer
-from goexplore.demos._video import video_writer
+from goexplore.demos._video import shown_steps_per_second, video_writer
 from goexplore.envs import AtariEnv, RestorableEnv, make_env
 from goexplore.errors import InputError
 from goexplore.runs import RunFolder, load, number, run_config
-
-ATARI_FPS = 60
-OTHER_STEPS_PER_SECOND = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +67,19 @@ def render(
     loop, codec, _ = load(folder, config, env, warn=warn)
     best = _chosen(loop.archive, which)
     path = Path(out) if out is not None else folder.videos / f"{which}.mp4"
-    steps_per_second = ATARI_FPS / env.frames_per_step if isinstance(env, AtariEnv) else OTHER_STEPS_PER_SECOND
+    steps_per_second = shown_steps_per_second(env.frames_per_step, atari=isinstance(env, AtariEnv))
     fps = steps_per_second * speed / every
     filmed = 0
-    try:
-        with video_writer(path, fps=fps) as add:
+    with video_writer(path, fps=fps) as add:
 
-            def film(simulator: RestorableEnv, score: float, steps: int) -> None:
-                nonlocal filmed
-                if steps % every == 0 or steps == best.length:
-                    filmed += 1
-                    frames = steps * env.frames_per_step
-                    add(simulator.render(), f"score {number(score)}   step {steps:,}   frame {frames:,}")
+        def film(simulator: RestorableEnv, score: float, steps: int) -> None:
+            nonlocal filmed
+            if steps % every == 0 or steps == best.length:
+                filmed += 1
+                frames = steps * env.frames_per_step
+                add(simulator.render(), f"score {number(score)}   step {steps:,}   frame {frames:,}")
 
-            replayed = Replayer(loop.archive, codec, config).verified(best, on_step=film, render=True)
-    except OSError as error:
-        raise InputError(f"the video {path} cannot be written: {error.strerror or error}") from error
+        replayed = Replayer(loop.archive, codec, config).verified(best, on_step=film, render=True)
     return RenderResult(
         video=path,
         score=replayed.score,
@@ -106,7 +100,7 @@ def film_demonstration(
     """
     env = make_env(demonstration.env, render=True)
     path, score = Path(out), 0.0
-    steps_per_second = ATARI_FPS / env.frames_per_step if isinstance(env, AtariEnv) else OTHER_STEPS_PER_SECOND
+    steps_per_second = shown_steps_per_second(env.frames_per_step, atari=isinstance(env, AtariEnv))
     with video_writer(path, fps=steps_per_second * speed / every) as add:
         env.reset()
         add(env.render(), "score 0   step 0")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,25 @@ from goexplore.plugins import missing_extra
 CAPTION_HEIGHT = 28
 SMALLEST_WIDTH = 480
 ATARI_FRAME = (210, 160)
+ATARI_FPS = 60
+OTHER_STEPS_PER_SECOND = 10.0
 
 Picture = NDArray[np.uint8]
+
+
+def shown_steps_per_second(frames_per_step: int, *, atari: bool) -> float:
+    """How many steps of the agent people are shown in a second, at the game's own speed."""
+    return ATARI_FPS / frames_per_step if atari else OTHER_STEPS_PER_SECOND
+
+
+def check_video_name(path: Path) -> None:
+    """Whether a video can be written under a name; to be asked before the long work that it shows.
+
+    Raises:
+        InputError: it ends in something else than .mp4 or .gif.
+    """
+    if path.suffix not in (".mp4", ".gif"):
+        raise InputError(f"cannot write {path.name!r}: expected a name that ends in .mp4 or .gif")
 
 
 @contextmanager
@@ -29,20 +46,22 @@ def video_writer(path: Path, *, fps: float) -> Iterator[Callable[[Picture, str],
         A function that adds a picture with a caption below it.
 
     Raises:
-        InputError: the name ends in something else, or the video extra is missing.
+        InputError: the name ends in something else, the file cannot be written, or the video extra is missing.
     """
-    if path.suffix not in (".mp4", ".gif"):
-        raise InputError(f"cannot write {path.name!r}: expected a name that ends in .mp4 or .gif")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    check_video_name(path)
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     sink = _Mp4(temporary, fps) if path.suffix == ".mp4" else _Gif(temporary, fps)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield lambda picture, caption: sink.add(captioned(enlarged(picture), caption))
         sink.close()
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         sink.abandon()
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError):
+            raise InputError(f"the video {path} cannot be written: {error.strerror or error}") from error
         raise
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from goexplore.demos import ATARI_FPS, OTHER_STEPS_PER_SECOND, video_writer
+from goexplore.demos import check_video_name, shown_steps_per_second, video_writer
 from goexplore.errors import GoExploreError, InputError
 from goexplore.evaluation._episodes import EpisodeScore, Evaluation, check_counts, side_by_side, summary
 from goexplore.runs import number
@@ -62,6 +62,8 @@ def evaluate(
     from goexplore.policies import Policy, find_policy
 
     check_counts(episodes, workers)
+    if video is not None:
+        check_video_name(Path(video))
     if temperature < 0:
         raise InputError(f"temperature {temperature}: expected at least 0")
     policy = find_policy(policy)  # once: a run that is still training writes newer ones
@@ -143,8 +145,8 @@ def _film(path: Path, conditions: Conditions, piece: Sequence[int], episode: Epi
     from goexplore.policies import Policy
 
     play = Policy.load(conditions.policy, trust=conditions.trust).make_play()
-    steps_per_second = ATARI_FPS / play.frames_per_step if isinstance(play, AtariPlay) else OTHER_STEPS_PER_SECOND
-    with video_writer(path, fps=steps_per_second) as add:
+    fps = shown_steps_per_second(play.frames_per_step, atari=isinstance(play, AtariPlay))
+    with video_writer(path, fps=fps) as add:
 
         def film(play: Play, score: float, steps: int) -> None:
             add(play.render(), f"policy score {number(score)} · step {steps:,}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
+import math
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
@@ -14,13 +15,14 @@ import numpy as np
 import torch
 
 from goexplore.cells import GoalCells
+from goexplore.demos import check_video_name
 from goexplore.errors import InputError
 from goexplore.learn import ActorCritic
-from goexplore.play import Play, draw_no_ops, make_play
-from goexplore.policy_based._actor import Actor
+from goexplore.play import make_play
 from goexplore.policy_based._atlas import ArchiveAtlas
+from goexplore.policy_based._film import film_return, worth_showing
 from goexplore.policy_based._goals import Goals
-from goexplore.policy_based._player import stepped
+from goexplore.policy_based._return_player import ReturnPlayer, play_returns
 from goexplore.policy_based._run import PolicyRun
 from goexplore.policy_based._stretch import END
 from goexplore.policy_based._training import goal_cells
@@ -49,6 +51,8 @@ class ReturnsEvaluation:
     arrived: float
     """Share of episodes that reached the cell. An end of the game that brought nothing is not the one that brought
     something."""
+    arrived_interval: tuple[float, float]
+    """95% interval of that share (Wilson's)."""
     arrived_with_score: float | None
     """Share of episodes that reached it with at least the score that was asked for: with score=400 at least 400, with
     best what the archive says. None for an end of the game, whose points may depend on when it comes."""
@@ -60,13 +64,8 @@ class ReturnsEvaluation:
     mean_steps: float
     steps_trained: int
     seconds: float
-
-
-@dataclass(slots=True)
-class _Outcome:
-    arrived: bool
-    score: float
-    steps: int
+    video: str | None = None
+    """Of one of the episodes."""
 
 
 def evaluate_returns(
@@ -76,6 +75,7 @@ def evaluate_returns(
     to: str = "best",
     seed: int = 0,
     trust: bool = False,
+    video: str | os.PathLike[str] | None = None,
     on_episode: Callable[[int, float], None] = lambda done, mean: None,
 ) -> ReturnsEvaluation:
     """Lets the newest policy of a run return, in new episodes with all noise; each is over on arrival.
@@ -88,6 +88,7 @@ def evaluate_returns(
             reached in the fewest steps.
         seed: of the episodes.
         trust: import the environment and cells that the run names (`package.module:name`).
+        video: film an episode that arrives, of median length, if any does: an .mp4 or .gif.
         on_episode: told the episodes that are over and their mean score.
 
     Raises:
@@ -97,6 +98,8 @@ def evaluate_returns(
     torch.set_num_threads(1)  # small batches: more threads only wait for each other
     if episodes < 1:
         raise InputError(f"episodes {episodes}: expected at least 1")
+    if video is not None:
+        check_video_name(FilePath(video))
     folder = RunFolder.open(FilePath(path))
     run = PolicyRun.open(folder, steps=None, trust=trust)
     run.require_trust(folder.path, by="testing", trust=trust)
@@ -117,10 +120,22 @@ def evaluate_returns(
     drawn = rng.choice(np.flatnonzero(atlas.weights), size=episodes)
     rows = drawn.tolist() if one is None else [one]
     players = [
-        _Player(run, play, atlas, [atlas.archive.keys[row] for row in rows[index::count] or rows], goals, each)
+        ReturnPlayer(
+            run.config,
+            play,
+            goal_cells(run.cells),
+            atlas,
+            [atlas.archive.keys[row] for row in rows[index::count] or rows],
+            goals,
+            each,
+        )
         for index, (play, each) in enumerate(zip(plays, rng.spawn(count), strict=True))
     ]
-    outcomes = _played(players, network, episodes, torch.Generator().manual_seed(seed), on_episode)
+    outcomes = play_returns(
+        players, network, episodes, generator=torch.Generator().manual_seed(seed), on_episode=on_episode
+    )
+    if video is not None:
+        film_return(FilePath(video), run, cells, worth_showing(outcomes))
     key = None if one is None else atlas.archive.keys[one]
     arrived = [each.score for each in outcomes if each.arrived]
     return ReturnsEvaluation(
@@ -131,6 +146,7 @@ def evaluate_returns(
         archive_steps=None if one is None else int(atlas.archive.table["length"][one]),
         episodes=len(outcomes),
         arrived=round(len(arrived) / len(outcomes), 4),
+        arrived_interval=interval_of_share(len(arrived), len(outcomes)),
         arrived_with_score=None
         if least is None or key == END
         else round(sum(score >= least for score in arrived) / len(outcomes), 4),
@@ -140,91 +156,8 @@ def evaluate_returns(
         mean_steps=round(float(np.mean([each.steps for each in outcomes])), 1),
         steps_trained=int(_values(saved)["steps"]),
         seconds=round(time.monotonic() - began, 1),
+        video=None if video is None else str(video),
     )
-
-
-class _Player:
-    """Plays one episode after the other, each until it arrives, is over or is given up."""
-
-    def __init__(
-        self,
-        run: PolicyRun,
-        play: Play,
-        atlas: ArchiveAtlas,
-        chosen: Sequence[bytes],
-        goals: Goals,
-        rng: np.random.Generator,
-    ) -> None:
-        self._config, self.play, self._goals = run.config, play, goals
-        self._cells = goal_cells(run.cells)
-        self._actor = Actor(run.config.rules, atlas, rng)
-        self._atlas, self._chosen = atlas, itertools.cycle(chosen)
-        self.begin()
-
-    def begin(self) -> None:
-        """Begins an episode; one that arrives with its first observation is over in the first step."""
-        play = self.play
-        play.reset(draw_no_ops(play))
-        self._cells.reset()
-        self.score, self.steps, self._lives, self.first = 0.0, 0, play.lives, True
-        chosen = next(self._chosen)
-        row = self._atlas.archive.row_of(chosen)
-        self._pays = chosen == END and self._atlas.archive.table["score"][row] > 0
-        self._cell = play.cell_key(self._cells)
-        self.directive = self._actor.begin(self._cell, chosen=chosen)
-
-    @property
-    def observation(self) -> np.ndarray[Any, Any]:
-        """What the policy sees."""
-        row = np.zeros(self._goals.spaces.observation_shape, self._goals.spaces.observation_dtype)
-        self._goals.show(row, self.play.observation, place=self._cell, goal=self.directive.goal)
-        return row
-
-    def step(self, action: Any) -> _Outcome | None:
-        """Takes a step; returns what the episode came to, if that was its last."""
-        if self.directive.arrived:
-            return _Outcome(True, self.score, self.steps)
-        play, config = self.play, self._config
-        reward, over, too_long = stepped(play, action, config, lives=self._lives, steps=self.steps)
-        self.score, self._lives, self.steps, self.first = self.score + reward, play.lives, self.steps + 1, False
-        self._cell = END if over else play.cell_key(self._cells)
-        self.directive = self._actor.observe(self._cell, over=over)
-        if self.directive.arrived or over or self.directive.gives_up or too_long:
-            # Games end in many ways, and what a good end brings may depend on when it comes.
-            arrived = self.directive.arrived and (self.score > 0 or not self._pays)
-            return _Outcome(arrived, self.score, self.steps)
-        return None
-
-
-@torch.no_grad()
-def _played(
-    players: Sequence[_Player],
-    network: ActorCritic,
-    episodes: int,
-    generator: torch.Generator,
-    on_episode: Callable[[int, float], None],
-) -> list[_Outcome]:
-    """Every player plays as many episodes as the others, so that short ones are not counted more often."""
-    shares = [episodes // len(players) + (index < episodes % len(players)) for index in range(len(players))]
-    outcomes: list[_Outcome] = []
-    state = network.initial_state(len(players))
-    while any(shares):
-        output = network.act(
-            torch.from_numpy(np.stack([player.observation for player in players])),
-            state,
-            torch.tensor([player.first for player in players]),
-        )
-        state = output.state
-        heat = torch.tensor([player.directive.temperature for player in players])
-        actions = output.policy.at_temperature(heat).sample(generator).numpy()
-        for index, player in enumerate(players):
-            outcome = player.step(actions[index]) if shares[index] else None
-            if outcome is not None:
-                outcomes.append(outcome)
-                shares[index] -= 1
-                player.begin()
-                on_episode(len(outcomes), float(np.mean([each.score for each in outcomes])))
-    return outcomes
 
 
 def _wanted_cell(atlas: ArchiveAtlas, cells: GoalCells, to: str) -> tuple[int | None, float | None]:
@@ -273,6 +206,15 @@ def _described(atlas: ArchiveAtlas, cells: GoalCells, to: str) -> list[int]:
     if not rows:
         raise InputError(f"the archive holds no cell with {to}")
     return rows
+
+
+def interval_of_share(count: int, total: int) -> tuple[float, float]:
+    """Wilson's 95% interval, which says something even where all or none arrive."""
+    share, z = count / total, 1.96
+    middle = share + z * z / (2 * total)
+    spread = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    scale = 1 + z * z / total
+    return round(max(0.0, (middle - spread) / scale), 4), round(min(1.0, (middle + spread) / scale), 4)
 
 
 def _values(saved: dict[str, Any]) -> dict[str, Any]:
