@@ -74,6 +74,24 @@ def test_returns_of_a_policy_that_is_known_beforehand(tmp_path, arrives, share):
         assert tested.mean_steps == 3
 
 
+def test_a_lower_temperature_is_surer_of_itself(tmp_path):
+    """Two choices with odds of e to 1, the better of which has to be taken three times in a row."""
+    config = small(view=PlainView(), episode_steps=3)
+    explore_with_policy(
+        CORRIDOR, out=tmp_path / "run", steps=2_560, cells=PLACES, config=config, ranks=1, progress=False
+    )
+    with patch.object(ActorCritic, "_distribution", lambda self, outputs: _always(outputs, 1, others=-1.0)):
+        shares = [
+            evaluate_returns(tmp_path / "run", to="at=3", episodes=400, temperature=temperature, trust=True).arrived
+            for temperature in (1.0, 0.5, 0.0)
+        ]
+    likely = [1 / (1 + np.exp(-1 / temperature)) for temperature in (1.0, 0.5)]
+    np.testing.assert_allclose(shares, [likely[0] ** 3, likely[1] ** 3, 1.0], atol=0.09)
+    assert shares[0] < shares[1] < shares[2]
+    with pytest.raises(InputError, match="temperature -1: expected at least 0"):
+        evaluate_returns(tmp_path / "run", temperature=-1, trust=True)
+
+
 def test_an_end_that_is_rewarded_late_is_a_return_to_it_and_one_for_nothing_is_not(tmp_path):
     fading = CORRIDOR.replace("Corridor", "Fading")
     explore_with_policy(
@@ -158,6 +176,7 @@ def test_a_run_of_two_ranks_can_be_stopped_and_gone_on_with(tmp_path):
         tested = evaluate_returns(tmp_path / "run", to=to, episodes=20, trust=True)
         assert tested.episodes == 20
         assert tested.arrived_with_score == (tested.arrived if to == "score=0" else None)
+        assert (tested.scored is None) == (to in ("uniform", "at=1"))
         assert tested.archive_score == score
     with pytest.raises(InputError, match="has to be told where to go"):
         evaluate(tmp_path / "run", episodes=1, trust=True)

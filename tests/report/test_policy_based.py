@@ -35,7 +35,8 @@ def returning_run(path, *, iterations: int = 3):
     ]
     (path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (path / "evaluations").mkdir()
-    test = {"to": "x=1,y=0", "episodes": 100, "arrived": 0.9, "arrived_with_score": 0.7, "score": 0.0}
+    test = {"to": "x=1,y=0", "episodes": 100, "temperature": 0.5, "arrived": 0.9, "arrived_interval": [0.83, 0.94]}
+    test |= {"scored": 0.95, "score": 0.0}
     (path / "evaluations" / "returns-x-1-y-0.json").write_text(json.dumps(test))
     return path
 
@@ -46,8 +47,8 @@ def test_cells_returns_and_tests_are_shown(tmp_path):
     assert result.figures == ["returning-goexplore-highway-v0-run"]
     page = result.page.read_text()
     assert "Returning with a policy" in page
-    assert "90%<small>to x=1,y=0, 100 episodes" in page
-    assert "70% arrive with its points" in page
+    assert "90%<small>83% to 94%; to x=1,y=0, 100 episodes, temperature 0.5" in page
+    assert "95% score as much" in page
     assert "75%" in page
     with (tmp_path / "report" / "figures" / f"{result.figures[0]}.csv").open() as file:
         rows = list(csv.DictReader(file))

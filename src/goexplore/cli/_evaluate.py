@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from goexplore.play import View
 
 
-OPTIONS_OF_RETURNS = ("policy", "episodes", "returns_to", "seed", "trust", "video", "json")
+OPTIONS_OF_RETURNS = ("policy", "episodes", "returns_to", "seed", "temperature", "trust", "video", "json")
 """Those that make sense for runs of policy-based Go-Explore."""
 
 
@@ -94,7 +94,7 @@ class Evaluate:
                 result = evaluate(chosen, temperature=self.temperature, video=self.video, **limits, **common)
         shown = dataclasses.asdict(result)
         if not self.blind and (self.policy / "config.json").exists():  # a run folder
-            name = f"{Path(result.policy).stem}-{result.episodes}-seed-{self.seed}-temperature-{result.temperature:g}"
+            name = f"{Path(result.policy).stem}-{result.episodes}-{_drawn(self.seed, result.temperature)}"
             (self.policy / "evaluations").mkdir(exist_ok=True)  # for reports
             write_json(self.policy / "evaluations" / f"{name}.json", shown)
         if not self.json:
@@ -117,15 +117,15 @@ class Evaluate:
                 episodes=self.episodes,
                 to=self.returns_to,
                 seed=self.seed,
+                temperature=self.temperature,
                 trust=self.trust,
                 video=self.video,
                 on_episode=tell,
             )
         shown = dataclasses.asdict(result)
         (self.policy / "evaluations").mkdir(exist_ok=True)
-        name = (
-            f"returns-{re.sub('[^a-z0-9]+', '-', result.to)}-{result.steps_trained}-{result.episodes}-seed-{self.seed}"
-        )
+        to = re.sub("[^a-z0-9]+", "-", result.to)
+        name = f"returns-{to}-{result.steps_trained}-{result.episodes}-{_drawn(self.seed, result.temperature)}"
         write_json(self.policy / "evaluations" / f"{name}.json", shown)
         if not self.json:
             del shown["scores"]
@@ -140,6 +140,11 @@ class Evaluate:
 
         env_id = load_demonstrations(self.policy, trust=self.trust)[0].env.id
         return altered(robustify_preset("laptop", env_id).view, parse_settings(self.noise))
+
+
+def _drawn(seed: int, temperature: float) -> str:
+    """How chance was drawn, as a part of a file's name."""
+    return f"seed-{seed}-temperature-{temperature:g}"
 
 
 def _returns(path: Path) -> bool:

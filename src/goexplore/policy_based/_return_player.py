@@ -117,10 +117,20 @@ def play_returns(
     network: ActorCritic,
     episodes: int,
     *,
+    temperature: float,
     generator: torch.Generator,
     on_episode: Callable[[int, float], None],
 ) -> list[ReturnEpisode]:
-    """Every player plays as many episodes as the others, so that short ones are not counted more often."""
+    """Every player plays as many episodes as the others, so that short ones are not counted more often.
+
+    Args:
+        players: who plays, side by side.
+        network: the policy.
+        episodes: how many, of all players together.
+        temperature: what logits are divided by while no goal is overdue; 0 always takes the likeliest action.
+        generator: where choices of actions come from.
+        on_episode: told the episodes that are over and their mean score.
+    """
     shares = [episodes // len(players) + (index < episodes % len(players)) for index in range(len(players))]
     played: list[ReturnEpisode] = []
     state = network.initial_state(len(players))
@@ -131,8 +141,11 @@ def play_returns(
             torch.tensor([player.episode.steps == 0 for player in players]),
         )
         state = output.state
-        heat = torch.tensor([player.directive.temperature for player in players])
-        actions = output.policy.at_temperature(heat).sample(generator).numpy()
+        if temperature:
+            heat = torch.tensor([temperature * player.directive.temperature for player in players])
+            actions = output.policy.at_temperature(heat).sample(generator).numpy()
+        else:
+            actions = output.policy.mode().numpy()
         for index, player in enumerate(players):
             episode = player.step(actions[index].copy()) if shares[index] else None
             if episode is not None:

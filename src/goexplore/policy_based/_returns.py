@@ -48,6 +48,7 @@ class ReturnsEvaluation:
     archive_steps: int | None
     """Steps of the way that it keeps to there."""
     episodes: int
+    temperature: float
     arrived: float
     """Share of episodes that reached the cell. An end of the game that brought nothing is not the one that brought
     something."""
@@ -56,6 +57,8 @@ class ReturnsEvaluation:
     arrived_with_score: float | None
     """Share of episodes that reached it with at least the score that was asked for: with score=400 at least 400, with
     best what the archive says. None for an end of the game, whose points may depend on when it comes."""
+    scored: float | None
+    """Share of all episodes with at least that score, whether or not they reached the cell."""
     score_at_arrival: float | None
     """Mean over those."""
     score: float
@@ -74,6 +77,7 @@ def evaluate_returns(
     episodes: int = 100,
     to: str = "best",
     seed: int = 0,
+    temperature: float = 1.0,
     trust: bool = False,
     video: str | os.PathLike[str] | None = None,
     on_episode: Callable[[int, float], None] = lambda done, mean: None,
@@ -87,6 +91,8 @@ def evaluate_returns(
             cells drawn evenly from the archive. Or a cell by its attributes, as in "x=3,y=0". Of several, the one
             reached in the fewest steps.
         seed: of the episodes.
+        temperature: 1 plays as trained; lower is surer of itself, until a goal is overdue; 0 always takes the likeliest
+            action.
         trust: import the environment and cells that the run names (`package.module:name`).
         video: film an episode that arrives, of median length, if any does: an .mp4 or .gif.
         on_episode: told the episodes that are over and their mean score.
@@ -98,6 +104,8 @@ def evaluate_returns(
     torch.set_num_threads(1)  # small batches: more threads only wait for each other
     if episodes < 1:
         raise InputError(f"episodes {episodes}: expected at least 1")
+    if temperature < 0:
+        raise InputError(f"temperature {temperature}: expected at least 0")
     if video is not None:
         check_video_name(FilePath(video))
     folder = RunFolder.open(FilePath(path))
@@ -132,7 +140,12 @@ def evaluate_returns(
         for index, (play, each) in enumerate(zip(plays, rng.spawn(count), strict=True))
     ]
     outcomes = play_returns(
-        players, network, episodes, generator=torch.Generator().manual_seed(seed), on_episode=on_episode
+        players,
+        network,
+        episodes,
+        temperature=temperature,
+        generator=torch.Generator().manual_seed(seed),
+        on_episode=on_episode,
     )
     if video is not None:
         film_return(FilePath(video), run, cells, worth_showing(outcomes))
@@ -145,11 +158,13 @@ def evaluate_returns(
         archive_score=None if one is None else float(atlas.archive.table["score"][one]),
         archive_steps=None if one is None else int(atlas.archive.table["length"][one]),
         episodes=len(outcomes),
+        temperature=temperature,
         arrived=round(len(arrived) / len(outcomes), 4),
         arrived_interval=interval_of_share(len(arrived), len(outcomes)),
         arrived_with_score=None
         if least is None or key == END
         else round(sum(score >= least for score in arrived) / len(outcomes), 4),
+        scored=None if least is None else round(sum(each.score >= least for each in outcomes) / len(outcomes), 4),
         score_at_arrival=round(float(np.mean(arrived)), 4) if arrived else None,
         score=round(float(np.mean([each.score for each in outcomes])), 4),
         scores=tuple(each.score for each in outcomes),

@@ -275,8 +275,9 @@ def _returning(page: Page) -> str:
 
 def _returning_row(run: PolicyBasedRun) -> str:
     tested = "".join(
-        f"{test.arrived:.0%}<small>to {escape(test.to)}, {test.episodes} episodes, mean score {score(test.score)}"
-        + ("" if test.with_score is None else f"; {test.with_score:.0%} arrive with its points")
+        f"{test.arrived:.0%}<small>{test.interval[0]:.0%} to {test.interval[1]:.0%}; to {escape(test.to)},"
+        f" {test.episodes} episodes, temperature {test.temperature:g}</small><small>mean score {score(test.score)}"
+        + ("" if test.scored is None else f"; {test.scored:.0%} score as much")
         + "</small>"
         for test in run.tests
     )

@@ -34,9 +34,11 @@ class ReturnTest:
 
     to: str
     episodes: int
+    temperature: float
     arrived: float
-    with_score: float | None
-    """Share that had the score which was asked for when it arrived."""
+    interval: tuple[float, float]
+    scored: float | None
+    """Share that had the score which was asked for, wherever it got to."""
     score: float
 
 
@@ -89,13 +91,15 @@ def _tests(path: Path) -> list[ReturnTest]:
     for file in sorted(path.glob("evaluations/returns-*.json")):
         try:
             saved = read_json(file)
-            with_score = saved.get("arrived_with_score")
+            low, high = saved["arrived_interval"]
             tests.append(
                 ReturnTest(
                     to=str(saved["to"]),
                     episodes=int(saved["episodes"]),
+                    temperature=float(saved["temperature"]),
                     arrived=float(saved["arrived"]),
-                    with_score=None if with_score is None else float(with_score),
+                    interval=(float(low), float(high)),
+                    scored=None if saved["scored"] is None else float(saved["scored"]),
                     score=float(saved["score"]),
                 )
             )
