@@ -3,7 +3,8 @@
     python scripts/minigrid_returns.py --out runs/rooms --seed 0
 
 Prints one JSON object: how often the policy returns to the goal in 100 new episodes, how often plain PPO with the same
-network and steps gets there (`--plain-ppo`), and what both took.
+network and steps gets there (`--plain-ppo`), and what both took. How many cells each way of exploring has found is
+told too.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/rooms"))
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, default=1_000_000)
+    parser.add_argument("--steps", type=int, default=1_500_000)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--ranks", type=int)
     parser.add_argument("--plain-ppo", action="store_true")
@@ -89,6 +90,7 @@ def main() -> None:
         **common,
     )
     tested = evaluate_returns(options.out / "policy", episodes=100, seed=options.seed + 1_000, trust=True)
+    last = json.loads((options.out / "policy" / "metrics.jsonl").read_text().splitlines()[-1])
     result: dict[str, Any] = {
         "env": ENV,
         "seed": options.seed,
@@ -97,6 +99,7 @@ def main() -> None:
         "cells": trained.cells,
         "best_score": trained.best_score,
         "returns_to_goal": tested.arrived if tested.archive_score else 0.0,
+        "found_by": {name.removeprefix("found_"): value for name, value in last.items() if name.startswith("found_")},
     }
     if options.plain_ppo:
         ppo = options.out / "ppo"
