@@ -26,6 +26,7 @@ def returning_run(path, *, iterations: int = 3):
             "seconds": 60 * number,
             "cells": 10 * number,
             "best_score": float(number),
+            "score": None if number == 1 else float(number) / 2,
             "found_returning": number,
             "found_random": 2 * number,
             "found_policy": 7 * number - 1,
@@ -53,6 +54,7 @@ def test_cells_returns_and_tests_are_shown(tmp_path):
     with (tmp_path / "report" / "figures" / f"{result.figures[0]}.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["found_policy"] for row in rows] == ["6", "13", "20"]
+    assert [row["score"] for row in rows] == ["", "1", "1.5"], "no episode was over at first"
     assert rows[0]["return_rate_best"] == "", "nothing was known"
 
 

@@ -1,6 +1,7 @@
-"""Runs of policy-based Go-Explore: cells by how they were found, returns, and the archive's best score.
+"""Runs of policy-based Go-Explore: cells by how they were found, returns, and scores.
 
-The score of a cell was reached once; how often a policy gets there again stands beside it, as the share of returns.
+The score of a cell was reached once, and is not a policy's; how often a policy gets there again stands beside it, as
+the share of returns, and what its episodes come to has a panel of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from goexplore.runs import read_json
 FORMAT = "goexplore-policy-based"
 WAYS = ("returning", "random", "policy")
 RETURNS = {"returned": "chosen", "return_rate_best": "best", "return_rate_uniform": "each cell alike"}
-NUMBERS = ("cells", "best_score", *(f"found_{way}" for way in WAYS), *RETURNS)
+NUMBERS = ("cells", "best_score", "score", *(f"found_{way}" for way in WAYS), *RETURNS)
 COLUMNS = ("run", "steps", "hours", *NUMBERS)
 PANEL = (3.1, 2.5)
 
@@ -109,20 +110,22 @@ def _tests(path: Path) -> list[ReturnTest]:
 
 
 def draw_policy_based(figures: Figures, run: PolicyBasedRun, name: str) -> Drawn:
-    """One run: cells by how they were found, how often returns arrive, and the best score."""
+    """One run: cells by how they were found, how often returns arrive, what episodes score, and the best score."""
     at = thinned(np.arange(len(run.steps)))
     x = millions(run.steps[at])
-    with drawing(3 * PANEL[0], PANEL[1]) as figure:
-        found, returns, score = figure.subplots(1, 3)
+    with drawing(2 * PANEL[0], 2 * PANEL[1]) as figure:
+        (found, returns), (score, best) = figure.subplots(2, 2)
         for way, colour in zip(WAYS, COLOURS, strict=False):
             found.plot(x, run.numbers[f"found_{way}"][at], color=colour, label=way)
         for (column, label), colour in zip(RETURNS.items(), COLOURS, strict=False):
             returns.plot(x, 100 * run.numbers[column][at], color=colour, label=label)
-        score.plot(x, run.numbers["best_score"][at], color=COLOURS[0], drawstyle="steps-post")
+        score.plot(x, run.numbers["score"][at], color=COLOURS[0])
+        best.plot(x, run.numbers["best_score"][at], color=COLOURS[0], drawstyle="steps-post")
         found.set(title=run.env_id, ylabel="cells found by")
         returns.set(ylabel="returns that arrive (%)", ylim=(0, 102))
-        score.set(ylabel="best score in the archive")
-        for panel in (found, returns, score):
+        score.set(ylabel="mean score of training episodes")
+        best.set(ylabel="best score in the archive")
+        for panel in (found, returns, score, best):
             panel.set_xlabel("agent steps (millions)")
             panel.set_xlim(left=0)
             panel.locator_params(nbins=5)

@@ -155,7 +155,7 @@ def _returning_curves(figures: Figures, runs: Sequence[PolicyBasedRun]) -> list[
     names: set[str] = set()
     return [
         (
-            f"{run.env_id}, {run.path.name}: cells by how they were found, returns, and the archive's best score",
+            f"{run.env_id}, {run.path.name}: cells by how they were found, returns, and scores",
             draw_policy_based(figures, run, _unique(f"returning-{_slug(run.env_id)}-{_slug(run.path.name)}", names)),
         )
         for run in runs
