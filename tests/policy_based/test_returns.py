@@ -71,9 +71,9 @@ def test_one_that_arrives_after_a_typical_time_is_shown():
     def episode(steps, *, arrived, score=0.0):
         return ReturnEpisode({}, actions=[0] * steps, score=score, arrived=arrived)
 
-    short, middle, long = (episode(steps, arrived=True) for steps in (3, 5, 9))
-    lost, better = episode(4, arrived=False), episode(7, arrived=False, score=2.0)
-    assert worth_showing([long, lost, short, middle, better]) is middle
+    short, middle, long = (episode(steps, arrived=True, score=1.0) for steps in (3, 5, 9))
+    poorer, lost, better = episode(4, arrived=True), episode(4, arrived=False), episode(7, arrived=False, score=2.0)
+    assert worth_showing([long, lost, short, poorer, middle, better]) is middle
     assert worth_showing([lost, better]) is better
 
 

@@ -51,7 +51,7 @@ class Evaluate:
     max_steps: int | None = None
     """End an episode after so many agent steps. Default: at the frame limit."""
     video: Path | None = None
-    """Film an episode with the median score, or a return of median length: an .mp4 or .gif."""
+    """Film an episode with the median score, or the return that scores most: an .mp4 or .gif."""
     returns_to: str = "best"
     """Of a run of policy-based Go-Explore: return to the cell with the highest score (best), to the nearest with at
     least some score (score=400), to cells drawn evenly (uniform), or to one by its attributes, as in x=3,y=0."""

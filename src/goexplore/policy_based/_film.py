@@ -18,9 +18,11 @@ from goexplore.runs import number
 
 
 def worth_showing(episodes: Sequence[ReturnEpisode]) -> ReturnEpisode:
-    """One that arrived, of median length; else, where none did, one with the highest score."""
-    arrived = sorted((each for each in episodes if each.arrived), key=lambda each: each.steps)
-    return arrived[(len(arrived) - 1) // 2] if arrived else max(episodes, key=lambda each: each.score)
+    """Of those that arrived, if any did, with the highest score, one of median length."""
+    kept = [each for each in episodes if each.arrived] or episodes
+    highest = max(each.score for each in kept)
+    by_length = sorted((each for each in kept if each.score == highest), key=lambda each: each.steps)
+    return by_length[(len(by_length) - 1) // 2]
 
 
 def film_return(path: Path, run: PolicyRun, cells: GoalCells, episode: ReturnEpisode) -> None:

@@ -94,7 +94,7 @@ def evaluate_returns(
         temperature: 1 plays as trained; lower is surer of itself, until a goal is overdue; 0 always takes the likeliest
             action.
         trust: import the environment and cells that the run names (`package.module:name`).
-        video: film an episode that arrives, of median length, if any does: an .mp4 or .gif.
+        video: film an episode that arrives, if any does, and scores most: an .mp4 or .gif.
         on_episode: told the episodes that are over and their mean score.
 
     Raises:
