@@ -10,9 +10,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from goexplore.control import ControlConfig, ResetEnvironments, control, control_preset, resume_control  # noqa: E402
+from goexplore.envs import EnvSpec  # noqa: E402
 from goexplore.errors import InputError  # noqa: E402
 from goexplore.learn import NetworkConfig, PPOConfig  # noqa: E402
-from goexplore.play import PlainView, make_play  # noqa: E402
+from goexplore.play import AtariView, PlainView, make_play  # noqa: E402
 from goexplore.policy_based import policy_preset  # noqa: E402
 from tests.robustification.chain import chain_spec  # noqa: E402
 from tests.robustification.test_training import parameters, stopped_after, whole_state  # noqa: E402
@@ -81,10 +82,33 @@ def test_episodes_end_where_the_environment_says_and_where_time_is_up():
     assert [(each.score, each.steps) for each in environments.episodes()] == [(1.0, 2), (0.0, 7)]
 
 
+@pytest.mark.atari
+@pytest.mark.parametrize("resets", [True, False])
+def test_an_episode_may_be_over_with_a_lost_life(resets):
+    """Random actions lose a life of Montezuma's Revenge about every hundred steps."""
+    view, plays = AtariView(memory=True, stack=1), []
+
+    def make(rng):
+        plays.append(make_play(EnvSpec("ALE/MontezumaRevenge-v5"), view, rng))
+        return plays[-1]
+
+    config = ControlConfig(view=view, life_loss_resets=resets)
+    environments = ResetEnvironments(make, config, actors=1, seeds=np.random.SeedSequence(0))
+    rng, all_lives = np.random.default_rng(1), plays[0].lives
+    lives, ends = set(), 0
+    for _ in range(1_000):
+        environments.begin(0, rng.integers(18, size=1))
+        ends += int(environments.finish(0).ends[0])
+        lives.add(plays[0].lives)
+    assert (lives == {all_lives}) == resets
+    assert ends == len(environments.episodes())
+    assert ends > 2 or not resets
+
+
 @pytest.mark.parametrize(("env_id", "rewards"), [("ALE/MontezumaRevenge-v5", "sign"), (CHAIN, "plain")])
 def test_beside_a_policy_that_returns_it_has_the_same_network_view_and_batch(env_id, rewards):
     ours, made = policy_preset("laptop", env_id), control_preset("laptop", env_id, beside="policy")
-    assert (made.view, made.network, made.life_loss_ends) == (ours.view, ours.network, ours.life_loss_ends)
+    assert (made.view, made.network, made.life_loss_resets) == (ours.view, ours.network, ours.life_loss_ends)
     assert made.actors * made.ppo.steps == (ours.actors + ours.imitators) * ours.ppo.steps
     assert made.ppo.imitation_coefficient == made.bonus == 0
     assert made.rewards == rewards

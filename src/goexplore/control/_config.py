@@ -38,6 +38,8 @@ class ControlConfig:
     """sign: +1 or -1, as is usual on Atari; plain: as they are."""
     life_loss_ends: bool = False
     """Whether a lost life is an end for learning, though the episode goes on."""
+    life_loss_resets: bool = False
+    """Whether the episode is over with a lost life, and the next one begins at reset."""
     cells: str | None = None
     """Cells whose visits are counted, by name; None counts nothing. Paper: those of the search."""
     bonus: float = 0.0
@@ -128,7 +130,7 @@ def _beside_policy(preset: PolicyConfig, cells: str | None, *, bonus: bool) -> C
         actors=preset.actors + preset.imitators,
         steps=preset.steps,
         rewards="sign" if isinstance(preset.view, AtariView) else "plain",
-        life_loss_ends=preset.life_loss_ends,
+        life_loss_resets=preset.life_loss_ends,
         cells=cells,
         bonus=float(bonus),
     )

@@ -74,6 +74,7 @@ class Player:
         self._events.update(self.play.events)
         self.first = False
         learnt = float(np.sign(reward)) if self._config.rewards == "sign" else reward
+        over = over or (lost_life and self._config.life_loss_resets)
         if over:
             self.over.append(Episode(self._score.score, self._score.first_life, self._steps, dict(self._events)))
             self._begin()
