@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -49,16 +48,7 @@ class GoalCells(CellFunction):
 
     def key(self, observation: Any, env: Any) -> bytes:
         """Two bytes for each attribute."""
-        values = tuple(self.values(observation, env))
-        known = self._keys.get(values)
-        if known is None:
-            known = self._keys[values] = self.key_of(values)
-        return known
-
-    @cached_property
-    def _keys(self) -> dict[Values, bytes]:
-        """Of cells that were entered: most steps stay where others were."""
-        return {}
+        return self.key_of(self.values(observation, env))
 
     def key_of(self, values: Sequence[int]) -> bytes:
         """The key of the cell with these values.
@@ -127,6 +117,16 @@ class _Tracking(GoalCells, Generic[TrackedT]):
 
     def __init__(self, tracked: TrackedT) -> None:
         self._tracked = tracked
+        self._keys: dict[Values, bytes] = {}
+        """Of cells that were entered: most steps stay where others were."""
+
+    def key(self, observation: Any, env: Any) -> bytes:
+        """As others make it, but once for each cell."""
+        values = tuple(self.values(observation, env))
+        known = self._keys.get(values)
+        if known is None:
+            known = self._keys[values] = self.key_of(values)
+        return known
 
     def reset(self) -> None:
         self._tracked.reset()

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goexplore.cells import GoalCells
+from goexplore.errors import InputError
 from goexplore.play import Play, draw_no_ops, restore_game, save_game
 from goexplore.policy_based._actor import RETURNING, Actor, Directive
 from goexplore.policy_based._atlas import ArchiveAtlas
@@ -58,7 +59,7 @@ class GoalPlayer:
         name_episode: Callable[[], int],
     ) -> None:
         self.play, self._number, self._cells, self._config, self._rng = play, number, cells, config, rng
-        self._name_episode = name_episode
+        self._name_episode, self._promised = name_episode, dict(cells.attributes)
         self.actor = Actor(config.rules, atlas, rng)
         self.stretches: list[Stretch] = []
         """Since the archive was last updated."""
@@ -74,11 +75,21 @@ class GoalPlayer:
         play.reset(draw_no_ops(play))
         self._cells.reset()
         self._score, self._steps, self._lives, self.first = 0.0, 0, play.lives, True
-        self.cell = play.cell_key(self._cells)
+        self.cell = self._entered()
         self.stretches.append(Stretch(self._number, self._name_episode(), self.cell, begins=True))
         self._random_action = None
         self.directive = self.actor.begin(self.cell)
         self._note_arrival()
+
+    def _entered(self) -> bytes:
+        """The cell that the game is in."""
+        cell, attributes = self.play.cell_key(self._cells), self._cells.attributes
+        if attributes != self._promised:
+            raise InputError(
+                f"the cells' attributes have changed from {self._promised} to {dict(attributes)}; expected the same"
+                " during the whole run, as the network is built for them"
+            )
+        return cell
 
     def _note_arrival(self) -> None:
         if self.directive.arrived:
@@ -96,7 +107,7 @@ class GoalPlayer:
         doing = self.actor.doing
         reward, over, too_long = stepped(play, action, config, lives=self._lives, steps=self._steps)
         self._score, self._lives, self._steps, self.first = self._score + reward, play.lives, self._steps + 1, False
-        self.cell = cell = END if over else play.cell_key(self._cells)
+        self.cell = cell = END if over else self._entered()
         learnt = min(max(float(reward), -config.reward_limit), config.reward_limit)
         stretch = self.stretches[-1]
         stretch.keys.append(cell)
