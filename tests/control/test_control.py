@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -108,7 +109,15 @@ def test_an_episode_may_be_over_with_a_lost_life(resets):
 @pytest.mark.parametrize(("env_id", "rewards"), [("ALE/MontezumaRevenge-v5", "sign"), (CHAIN, "plain")])
 def test_beside_a_policy_that_returns_it_has_the_same_network_view_and_batch(env_id, rewards):
     ours, made = policy_preset("laptop", env_id), control_preset("laptop", env_id, beside="policy")
-    assert (made.view, made.network, made.life_loss_resets) == (ours.view, ours.network, ours.life_loss_ends)
+    assert (made.network, made.life_loss_resets) == (ours.network, ours.life_loss_ends)
+    same, play = {"max_frames", "max_steps"}, make_play(EnvSpec(env_id), made.view, np.random.default_rng(0))
+    one, other = (dataclasses.asdict(each) for each in (made.view, ours.view))
+    assert {name: one[name] for name in one.keys() - same} == {name: other[name] for name in one.keys() - same}
+    steps = 0
+    while not play.cut_short:
+        play.step(0)
+        steps += 1
+    assert steps == ours.episode_steps, "doing nothing, as long as episodes of the policy may be"
     assert made.actors * made.ppo.steps == (ours.actors + ours.imitators) * ours.ppo.steps
     assert made.ppo.imitation_coefficient == made.bonus == 0
     assert made.rewards == rewards

@@ -19,6 +19,8 @@ METHODS = ("ppo", "count")
 BESIDE = ("robustify", "policy")
 ENTROPY_WITHOUT_GOALS = 0.01
 """Usual for PPO, which explores by nothing else; what is told goals needs less."""
+FRAME_SKIP = 4
+"""Raw frames of a step on Atari."""
 ROBOT_VIEW = PlainView(max_steps=300)
 """The robot's controls are judged beside a search, which plays without noise. The limit is the authors' code's."""
 
@@ -117,9 +119,17 @@ def control_preset(
     )
 
 
+def _with_episodes_of(preset: PolicyConfig) -> View:
+    """Its view, with episodes as long as its own may be."""
+    view, steps = preset.view, preset.episode_steps
+    if isinstance(view, AtariView):
+        return replace(view, max_frames=min(view.max_frames, FRAME_SKIP * steps))
+    return replace(view, max_steps=min(view.max_steps, steps))
+
+
 def _beside_policy(preset: PolicyConfig, cells: str | None, *, bonus: bool) -> ControlConfig:
     return ControlConfig(
-        view=preset.view,
+        view=_with_episodes_of(preset),
         network=preset.network,
         ppo=replace(
             preset.ppo,
