@@ -53,6 +53,26 @@ class Fading(Corridor):
         self.at, self.steps = state["at"], state["steps"]
 
 
+class Toll(Corridor):
+    """Two points for coming to the fourth place the first time, beside the coin."""
+
+    def reset(self, *, seed=None, options=None):
+        self.paid = False
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action):
+        seen, reward, done, cut, info = super().step(action)
+        pays = self.at == 3 and not self.paid
+        self.paid |= pays
+        return seen, reward + 2.0 * pays, done, cut, info
+
+    def get_state(self):
+        return {"at": self.at, "paid": self.paid}
+
+    def set_state(self, state):
+        self.at, self.paid = state["at"], state["paid"]
+
+
 class Places(GoalCells):
     attributes = {"at": LENGTH}  # noqa: RUF012
 

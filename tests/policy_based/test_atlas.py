@@ -73,7 +73,7 @@ def test_a_share_of_returns_goes_to_the_cells_where_the_score_rose():
     plain, made = atlas(), atlas(milestone_share=0.6)
     for each in (plain, made):
         each.learn([[scored([1, 2, 3, 4, 5, 5, 6, 6, -1], [0, 0, 2, 2, 2, 5, 5, 5, 7])]], iteration=1)
-    needs = {at: made.needs_its_score(made.archive.row_of(key(at))) for at in range(1, 7)}
+    needs = {at: made.milestones.needs_its_score(made.archive.row_of(key(at))) for at in range(1, 7)}
     assert needs == {1: True, 2: True, 3: False, 4: True, 5: False, 6: True}
     shares = dict(zip(made.archive.keys, made.weights, strict=True))
     weights = dict(zip(made.archive.keys, plain.weights / plain.weights.sum() * 0.4, strict=True))
@@ -81,15 +81,15 @@ def test_a_share_of_returns_goes_to_the_cells_where_the_score_rose():
     for cell, share in shares.items():
         assert share == pytest.approx(weights[cell] + 0.2 * (cell in milestones))
     made.learn([[scored([-1], [9.0], episode=1)]], iteration=2)
-    assert made._milestones(made.weights > 0) == [made.archive.row_of(END)], "sooner, and more"
+    assert made.milestones.among(made.weights > 0) == [made.archive.row_of(END)], "sooner, and more"
 
 
 def test_whoever_was_in_a_cell_before_its_points_may_return_to_it_without_them():
     """Points are scored at 3; back in 2, and at the start, one may be without them, and only 4 needs them."""
     made = atlas(milestone_share=0.5)
     made.learn([[scored([1, 2, 3, 2, 0, 4], [0, 0, 5, 5, 5, 5])]], iteration=1)
-    assert [made.needs_its_score(made.archive.row_of(key(at))) for at in (0, 1, 2, 3, 4)] == [0, 1, 0, 0, 1]
-    assert made._milestones(made.weights > 0) == [made.archive.row_of(key(4))]
+    assert [made.milestones.needs_its_score(made.archive.row_of(key(at))) for at in (0, 1, 2, 3, 4)] == [0, 1, 0, 0, 1]
+    assert made.milestones.among(made.weights > 0) == [made.archive.row_of(key(4))]
 
 
 def test_exploration_is_not_drawn_to_milestones():

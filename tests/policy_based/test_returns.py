@@ -92,9 +92,24 @@ def test_an_episode_that_is_another_when_played_again_is_not_shown(highway, tmp_
 
 def test_a_video_that_cannot_be_written_is_refused_before_anything_is_played(highway, tmp_path):
     played = []
-    with pytest.raises(InputError, match=r"ends in \.mp4 or \.gif"):
+    (tmp_path / "file").touch()
+    for name, message in (("return.avi", r"ends in \.mp4 or \.gif"), ("file/return.mp4", "cannot be written: ")):
+        with pytest.raises(InputError, match=message):
+            evaluate_returns(highway, trust=True, video=tmp_path / name, on_episode=lambda *told: played.append(told))
+    assert not played
+
+
+def test_an_environment_that_draws_nothing_is_refused_before_anything_is_played(tmp_path):
+    corridor = "tests.policy_based.corridor"
+    preset = policy_preset("laptop", f"{corridor}:Corridor")
+    config = replace(preset, ppo=replace(preset.ppo, steps=32), actors=2, imitators=0)
+    cells = f"{corridor}:Places"
+    run = tmp_path / "run"
+    explore_with_policy(f"{corridor}:Corridor", out=run, steps=64, cells=cells, config=config, ranks=1, progress=False)
+    played = []
+    with pytest.raises(InputError, match="cannot draw here"):
         evaluate_returns(
-            highway, trust=True, video=tmp_path / "return.avi", on_episode=lambda *told: played.append(told)
+            run, to="uniform", trust=True, video=tmp_path / "a.mp4", on_episode=lambda *told: played.append(told)
         )
     assert not played
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -19,6 +20,7 @@ from goexplore.play import PlainView  # noqa: E402
 from goexplore.policy_based import (  # noqa: E402
     END,
     PRESETS,
+    Actor,
     PolicyTraining,
     ReliabilityRules,
     evaluate_returns,
@@ -74,7 +76,7 @@ def test_returns_of_a_policy_that_is_known_beforehand(tmp_path, arrives, share):
         tested = evaluate_returns(tmp_path / "run", to="at=3", episodes=10, trust=True)
         best = evaluate_returns(tmp_path / "run", episodes=10, trust=True)
     assert tested.arrived == share
-    assert best.arrived == (share if best.archive_score else 1.0)
+    assert best.arrived == share
     if arrives:
         assert tested.mean_steps == 3
 
@@ -95,6 +97,8 @@ def test_a_lower_temperature_is_surer_of_itself(tmp_path):
     assert shares[0] < shares[1] < shares[2]
     with pytest.raises(InputError, match="temperature -1: expected at least 0"):
         evaluate_returns(tmp_path / "run", temperature=-1, trust=True)
+    with pytest.raises(InputError, match="temperature nan: expected at least 0, and finite"):
+        evaluate_returns(tmp_path / "run", temperature=math.nan, trust=True)
 
 
 def test_an_end_that_is_rewarded_late_is_a_return_to_it_and_one_for_nothing_is_not(tmp_path):
@@ -143,6 +147,58 @@ def test_what_is_imitated_was_seen_in_the_place_that_is_told():
         np.testing.assert_array_equal(row[:LENGTH], row[LENGTH : 2 * LENGTH])
 
 
+def test_what_is_imitated_leads_to_what_is_seen_next():
+    """Without noise an action tells where it leads, and returns are those of the steps still to come."""
+    made, checked = training(view=PlainView()), 0
+    for _ in range(5):
+        made.iterate(done=0.0)
+    environments, gamma = made._environments, small().ppo.gamma
+    ahead = None
+    for _ in range(300):
+        at = int(np.argmax(environments.observations[-1][:LENGTH]))
+        environments.begin(0, np.ones(5, np.int64))
+        brought = environments.finish(0)
+        action, value = int(brought.imitation.actions[-1]), float(brought.imitation.returns[-1])
+        if ahead is not None:
+            reward, whence = ahead
+            assert reward - gamma * value == pytest.approx(0.0, abs=1e-4) or reward - gamma * value == pytest.approx(
+                1.0
+            )
+            assert at == whence
+        if brought.cuts[-1]:
+            assert value in (3.0, 5.0), "arrived, perhaps at the coin, of which two points count"
+            ahead = None
+        else:
+            ahead = value, max(0, at + (1 if action else -1))
+            checked += 1
+    assert checked > 100
+
+
+@pytest.mark.parametrize("credited", [False, True])
+def test_nothing_that_comes_after_an_arrival_counts_for_the_way_there(credited):
+    """Unless that is wanted, as in the authors' code."""
+    made = training(view=PlainView(), rules=replace(small().rules, credit_exploration=credited))
+    for _ in range(10):
+        made.iterate(done=0.0)
+    seen: list[tuple[bool, bool]] = []
+    observe = Actor.observe
+
+    def noted(self, cell, *, over=False):
+        directive = observe(self, cell, over=over)
+        seen.append((cell == END, directive.arrived))
+        return directive
+
+    arrivals = 0
+    with patch.object(Actor, "observe", noted):
+        for _ in range(200):
+            seen.clear()
+            made._environments.begin(0, np.ones(5, np.int64))
+            ends = made._environments.finish(0).ends[:4].tolist()
+            assert ends == [over or (arrived and not credited) for over, arrived in seen]
+            arrivals += sum(arrived and not over for over, arrived in seen)
+    assert arrivals > 20
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -181,10 +237,10 @@ def test_a_run_of_two_ranks_can_be_stopped_and_gone_on_with(tmp_path):
         for name in ("seconds", "steps_per_second"):
             del line[name]
     assert last[0] == last[1]
-    for to, score in (("best", whole.best_score), ("uniform", None), ("at=1", 0.0), ("score=0", 0.0)):
+    for to, score in (("best", whole.best_score), ("uniform", None), ("at=1", 0.0)):
         tested = evaluate_returns(tmp_path / "run", to=to, episodes=20, trust=True)
         assert tested.episodes == 20
-        assert tested.arrived_with_score == (tested.arrived if to == "score=0" else None)
+        assert tested.arrived_with_score is None
         assert (tested.scored is None) == (to in ("uniform", "at=1"))
         assert tested.archive_score == score
     with pytest.raises(InputError, match="has to be told where to go"):
@@ -197,6 +253,19 @@ def test_a_run_of_two_ranks_can_be_stopped_and_gone_on_with(tmp_path):
             evaluate_returns(tmp_path / "run", to=wrong, trust=True)
     with pytest.raises(InputError, match="no cell with at=77"):
         evaluate_returns(tmp_path / "run", to="at=77", trust=True)
+    with pytest.raises(InputError, match="episodes begin with 0 points, so that there is no way to go; say where to"):
+        evaluate_returns(tmp_path / "run", to="score=0", trust=True)
+
+
+def test_a_return_to_points_counts_those_who_come_without_them(tmp_path):
+    """Points that are scored on the way are asked for behind the place that pays them."""
+    toll = CORRIDOR.replace("Corridor", "Toll")
+    explore_with_policy(toll, out=tmp_path / "run", steps=2_560, cells=PLACES, config=small(), ranks=1, progress=False)
+    with patch.object(ActorCritic, "_distribution", lambda self, outputs: _always(outputs, 1)):
+        tested = evaluate_returns(tmp_path / "run", to="score=2", episodes=10, trust=True)
+    assert tested.cell == {"at": 4}
+    assert tested.arrived == tested.arrived_with_score == tested.scored == 1.0
+    assert tested.score_at_arrival == 2.0
 
 
 class TooMany(Places):

@@ -70,6 +70,7 @@ class Evaluate:
 
     def run(self) -> int:
         """Evaluates."""
+        from goexplore.demos import check_video
         from goexplore.evaluation import best_policy, evaluate, evaluate_replay
         from goexplore.runs import write_json
 
@@ -89,6 +90,8 @@ class Evaluate:
                 result = evaluate_replay(self.policy, self._noise(), **common)
             else:
                 settings["temperature"] = self.temperature
+                if self.video is not None:
+                    check_video(self.video)
                 chosen = best_policy(self.policy, say=warn, **settings) if self.select else self.policy
                 limits: dict[str, Any] = {"until_score": self.until_score, "max_steps": self.max_steps}
                 result = evaluate(chosen, temperature=self.temperature, video=self.video, **limits, **common)
@@ -124,7 +127,7 @@ class Evaluate:
             )
         shown = dataclasses.asdict(result)
         (self.policy / "evaluations").mkdir(exist_ok=True)
-        to = re.sub("[^a-z0-9]+", "-", result.to)
+        to = re.sub(r"[^\w=,.-]+", "-", result.to)
         name = f"returns-{to}-{result.steps_trained}-{result.episodes}-{_drawn(self.seed, result.temperature)}"
         write_json(self.policy / "evaluations" / f"{name}.json", shown)
         if not self.json:

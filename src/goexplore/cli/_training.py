@@ -162,7 +162,7 @@ class Policy(TrainingOptions):
     For example:
       goexplore policy ALE/MontezumaRevenge-v5 --out runs/mz-pb
       goexplore policy my_module:Maze --cells my_module:Places --set view.sticky=0.25 --out runs/maze
-      goexplore policy --resume runs/mz-pb --steps 3_000_000
+      goexplore policy --resume runs/mz-pb --steps 10_000_000
     """
 
     env_id: tyro.conf.Positional[str | None] = None

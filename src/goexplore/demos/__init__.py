@@ -6,7 +6,7 @@ from goexplore.demos._inspect import inspect_run
 from goexplore.demos._minari import from_minari, to_minari
 from goexplore.demos._render import RenderResult, film_demonstration, render
 from goexplore.demos._replay import Replay, Replayer, pick_cells
-from goexplore.demos._video import check_video_name, shown_steps_per_second, video_writer
+from goexplore.demos._video import check_video, shown_steps_per_second, video_writer
 
 __all__ = [
     "Choice",
@@ -14,7 +14,7 @@ __all__ = [
     "RenderResult",
     "Replay",
     "Replayer",
-    "check_video_name",
+    "check_video",
     "demonstrations_of",
     "difference",
     "digest_of",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +30,34 @@ def shown_steps_per_second(frames_per_step: int, *, atari: bool) -> float:
     return ATARI_FPS / frames_per_step if atari else OTHER_STEPS_PER_SECOND
 
 
-def check_video_name(path: Path) -> None:
-    """Whether a video can be written under a name; to be asked before the long work that it shows.
+def check_video(path: Path) -> None:
+    """Whether a video can be written there; to be asked before the long work that it shows.
 
     Raises:
-        InputError: it ends in something else than .mp4 or .gif.
+        InputError: the name ends in something else than .mp4 or .gif, nothing can be written there, or the video extra
+            is missing.
     """
     if path.suffix not in (".mp4", ".gif"):
         raise InputError(f"cannot write {path.name!r}: expected a name that ends in .mp4 or .gif")
+    with _blaming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path.parent).close()
+    needed = {"PIL": "Pillow (for video captions)"}
+    if path.suffix == ".mp4":
+        needed["imageio_ffmpeg"] = "imageio-ffmpeg (it ships ffmpeg)"
+    for module, what in needed.items():
+        try:
+            import_module(module)
+        except ImportError as error:
+            raise missing_extra(what, "video") from error
+
+
+@contextmanager
+def _blaming(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"the video {path} cannot be written: {error.strerror or error}") from error
 
 
 @contextmanager
@@ -48,20 +70,23 @@ def video_writer(path: Path, *, fps: float) -> Iterator[Callable[[Picture, str],
     Raises:
         InputError: the name ends in something else, the file cannot be written, or the video extra is missing.
     """
-    check_video_name(path)
+    check_video(path)
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     sink = _Mp4(temporary, fps) if path.suffix == ".mp4" else _Gif(temporary, fps)
+
+    def add(picture: Picture, caption: str) -> None:
+        with _blaming(path):
+            sink.add(captioned(enlarged(picture), caption))
+
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield lambda picture, caption: sink.add(captioned(enlarged(picture), caption))
-        sink.close()
-        temporary.replace(path)
-    except BaseException as error:
+        yield add
+        with _blaming(path):
+            sink.close()
+            temporary.replace(path)
+    except BaseException:
         sink.abandon()
         with suppress(OSError):
             temporary.unlink()
-        if isinstance(error, OSError):
-            raise InputError(f"the video {path} cannot be written: {error.strerror or error}") from error
         raise
 
 
@@ -75,10 +100,8 @@ def enlarged(picture: Picture) -> Picture:
 
 def captioned(picture: Picture, caption: str) -> Picture:
     """Adds a dark strip with white text below, and pads to the even size that video needs."""
-    try:
-        from PIL import Image, ImageDraw, ImageFont
-    except ImportError as error:
-        raise missing_extra("Pillow (for video captions)", "video") from error
+    from PIL import Image, ImageDraw, ImageFont
+
     height, width = picture.shape[:2]
     canvas = Image.new("RGB", (width + width % 2, height + CAPTION_HEIGHT + height % 2), (16, 18, 24))
     canvas.paste(Image.fromarray(picture), (0, 0))
@@ -89,10 +112,8 @@ def captioned(picture: Picture, caption: str) -> Picture:
 
 class _Mp4:
     def __init__(self, path: Path, fps: float) -> None:
-        try:
-            import imageio_ffmpeg
-        except ImportError as error:
-            raise missing_extra("imageio-ffmpeg (it ships ffmpeg)", "video") from error
+        import imageio_ffmpeg
+
         self._ffmpeg, self._path, self._fps = imageio_ffmpeg, path, fps
         self._stream: Any = None
 

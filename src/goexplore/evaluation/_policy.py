@@ -7,6 +7,7 @@ the outcome does not depend on how many run side by side.
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from goexplore.demos import check_video_name, shown_steps_per_second, video_writer
+from goexplore.demos import check_video, shown_steps_per_second, video_writer
 from goexplore.errors import GoExploreError, InputError
 from goexplore.evaluation._episodes import EpisodeScore, Evaluation, check_counts, side_by_side, summary
 from goexplore.runs import number
@@ -59,16 +60,18 @@ def evaluate(
     Raises:
         InputError: there is no such policy, or a value is out of range.
     """
+    from goexplore.play import check_pictures
     from goexplore.policies import Policy, find_policy
 
     check_counts(episodes, workers)
-    if video is not None:
-        check_video_name(Path(video))
-    if temperature < 0:
-        raise InputError(f"temperature {temperature}: expected at least 0")
+    if not 0 <= temperature < math.inf:
+        raise InputError(f"temperature {temperature}: expected at least 0, and finite")
     policy = find_policy(policy)  # once: a run that is still training writes newer ones
     loaded = Policy.load(policy, trust=trust)
     loaded.require_no_goals()
+    if video is not None:
+        check_video(Path(video))
+        check_pictures(loaded.make_play(render=True))
     frames_per_step = loaded.make_play().frames_per_step
     conditions = Conditions(str(policy), seed, temperature, trust, until_score, max_steps)
     started = time.monotonic()

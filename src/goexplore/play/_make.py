@@ -38,6 +38,16 @@ def draw_no_ops(play: Play) -> int:
     return int(play.rng.integers(play.max_no_ops + 1)) if play.max_no_ops else 0
 
 
+def check_pictures(play: Play) -> None:
+    """Whether a game that was made to be rendered can be; to be asked before the long work that is to be shown.
+
+    Raises:
+        InputError: its environment draws no pictures.
+    """
+    play.reset(0)
+    play.render()
+
+
 def make_play(spec: EnvSpec, view: View, rng: np.random.Generator, *, render: bool = False) -> Play:
     """Makes a game for a policy.
 

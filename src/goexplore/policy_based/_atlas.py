@@ -20,6 +20,7 @@ from goexplore.archive import START, AddStatus, Archive, Best, StepsSelector, Tr
 from goexplore.cells import GoalCells
 from goexplore.errors import InputError
 from goexplore.learn import Spaces
+from goexplore.policy_based._milestones import Milestones
 from goexplore.policy_based._path import Path
 from goexplore.policy_based._reliability import Reliability, ReliabilityRules
 from goexplore.policy_based._stretch import CELL, END, EPISODE, NO_EPISODE, StepCodec, Stretch
@@ -82,7 +83,7 @@ class ArchiveAtlas:
         """How each cell was found: an index of `DOING`."""
         self._tails: dict[tuple[int, int], _Tail] = {}
         self._beside: dict[bytes, list[bytes]] = {}
-        self._need_score: dict[tuple[int, Trajectory], bool] = {}
+        self.milestones = Milestones(self.archive, self.codec, lambda row: DOING[self.found_by[row]] == "start")
         self._refresh()
 
     def __len__(self) -> int:
@@ -165,22 +166,6 @@ class ArchiveAtlas:
         table = self.archive.table
         return self.archive.forest.last(table["chunk"], table["offset"], column=EPISODE, absent=NO_EPISODE)
 
-    def needs_its_score(self, row: int) -> bool:
-        """Whether the way to a cell enters it only after its points were scored, or the game ends with it.
-
-        Else one may be there with less: in front of a door that is opened for points, say.
-        """
-        if self.archive.keys[row] == END:
-            return True
-        way = row, self.archive.trajectory(row)
-        if way not in self._need_score:
-            steps = self.archive.forest.actions(way[1])
-            scored = np.flatnonzero(self.codec.rewards(steps) > 0)
-            known_before = steps[: scored[-1] + 1, CELL] if len(scored) else steps[:0, CELL]
-            begins_here = len(scored) > 0 and DOING[self.found_by[row]] == "start"
-            self._need_score[way] = not begins_here and row not in known_before
-        return self._need_score[way]
-
     @property
     def weights(self) -> NDArray[np.float64]:
         """How likely each cell is chosen to return to, in proportion to the others; 0 for what may not be."""
@@ -262,7 +247,7 @@ class ArchiveAtlas:
 
     def _collect(self) -> None:
         """Forgets trajectories that lead to no cell any more."""
-        self._need_score.clear()  # trajectories change their names
+        self.milestones.forget()  # trajectories change their names
         renamed = self.archive.collect(tail.trajectory for tail in self._tails.values())
         for tail in self._tails.values():
             tail.trajectory = renamed[tail.trajectory]
@@ -273,22 +258,12 @@ class ArchiveAtlas:
         if end is not None and not self._choose_ends and len(self.archive) > 1:
             weights[end] = 0.0
         self._cumulative = self._cumulative_returns = np.cumsum(weights)
-        if self._milestone_share and len(milestones := self._milestones(weights > 0)):
+        if self._milestone_share and len(milestones := self.milestones.among(weights > 0)):
             weights *= (1.0 - self._milestone_share) / weights.sum()
             weights[milestones] += self._milestone_share / len(milestones)
             self._cumulative_returns = np.cumsum(weights)
         self._paths: dict[Trajectory, Path] = {}
         self._reliabilities: dict[Trajectory, float] = {}
-
-    def _milestones(self, eligible: NDArray[np.bool_]) -> list[int]:
-        """Rows that one comes to with more score than to all that are reached as soon."""
-        found, highest = list[int](), 0.0
-        lengths, scores = self.archive.table["length"], self.archive.table["score"]
-        for row in np.lexsort((-scores, lengths)).tolist():
-            if eligible[row] and scores[row] > highest and self.needs_its_score(row):
-                highest = float(scores[row])
-                found.append(row)
-        return found
 
     def _row(self, cell: bytes) -> int:
         row = self.archive.row_of(cell)
@@ -325,5 +300,5 @@ class ArchiveAtlas:
             for rank, actor, chunk, offset, length, row, reliability in saved["atlas.tails"].tolist()
         }
         self.reliability.restore(saved)
-        self._need_score.clear()
+        self.milestones.forget()
         self._refresh()

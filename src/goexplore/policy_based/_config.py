@@ -45,8 +45,8 @@ class PolicyConfig:
     """What an attempt to return to a cell counts for in its C_steps. Paper: 0, with which cells that were entered once,
     by a lucky fall say, and never again are chosen more and more often, as no steps are spent in them."""
     milestone_share: float = 0.0
-    """Share of returns to milestones: for each score above 0 the cell that is reached first of those one comes to with
-    it. Paper: 0. Without it the best cells are among those returned to least, as much time was spent in them."""
+    """Share of returns to milestones: cells that one comes to with more points than to any that is reached as soon.
+    Paper: 0. Without it the best cells are among those returned to least, as much time was spent in them."""
     tell_place: bool = False
     """Whether the policy is told the cell it is in, beside the one to go to. Paper: no. A small network that sees the
     console's memory has to learn first where in it the place is."""

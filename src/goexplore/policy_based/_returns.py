@@ -15,10 +15,10 @@ import numpy as np
 import torch
 
 from goexplore.cells import GoalCells
-from goexplore.demos import check_video_name
+from goexplore.demos import check_video
 from goexplore.errors import InputError
 from goexplore.learn import ActorCritic
-from goexplore.play import make_play
+from goexplore.play import check_pictures, make_play
 from goexplore.policy_based._atlas import ArchiveAtlas
 from goexplore.policy_based._film import film_return, worth_showing
 from goexplore.policy_based._goals import Goals
@@ -60,7 +60,7 @@ class ReturnsEvaluation:
     scored: float | None
     """Share of all episodes with at least that score, whether or not they reached the cell."""
     score_at_arrival: float | None
-    """Mean over those."""
+    """Mean over the episodes that reached it."""
     score: float
     """Mean over all, when they arrived or were over."""
     scores: tuple[float, ...]
@@ -104,13 +104,14 @@ def evaluate_returns(
     torch.set_num_threads(1)  # small batches: more threads only wait for each other
     if episodes < 1:
         raise InputError(f"episodes {episodes}: expected at least 1")
-    if temperature < 0:
-        raise InputError(f"temperature {temperature}: expected at least 0")
-    if video is not None:
-        check_video_name(FilePath(video))
+    if not 0 <= temperature < math.inf:
+        raise InputError(f"temperature {temperature}: expected at least 0, and finite")
     folder = RunFolder.open(FilePath(path))
     run = PolicyRun.open(folder, steps=None, trust=trust)
     run.require_trust(folder.path, by="testing", trust=trust)
+    if video is not None:
+        check_video(FilePath(video))
+        check_pictures(make_play(run.env, run.config.view, np.random.default_rng(0), render=True))
     saved = read_newest_checkpoint(folder.path / "checkpoints" / "rank-0", warn=lambda message: None)
     cells = goal_cells(run.cells)
     noise, choices = np.random.SeedSequence(seed).spawn(2)
@@ -204,7 +205,12 @@ def _scored(atlas: ArchiveAtlas, to: str) -> tuple[list[int], float]:
     if not highest >= least:
         raise InputError(f"returns to {to!r}: the highest score of the archive is {highest:g}")
     rows: list[int] = np.flatnonzero(scores >= least).tolist()
-    return [row for row in rows if atlas.needs_its_score(row)] or rows, least
+    if not atlas.archive.table["length"][rows].all():
+        raise InputError(
+            f"returns to {to!r}: episodes begin with {least:g} points, so that there is no way to go; say where to, for"
+            " example uniform"
+        )
+    return [row for row in rows if atlas.milestones.needs_its_score(row)] or rows, least
 
 
 def _described(atlas: ArchiveAtlas, cells: GoalCells, to: str) -> list[int]:
