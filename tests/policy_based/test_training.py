@@ -253,7 +253,7 @@ def test_a_run_of_two_ranks_can_be_stopped_and_gone_on_with(tmp_path):
             evaluate_returns(tmp_path / "run", to=wrong, trust=True)
     with pytest.raises(InputError, match="no cell with at=77"):
         evaluate_returns(tmp_path / "run", to="at=77", trust=True)
-    with pytest.raises(InputError, match="episodes begin with 0 points, so that there is no way to go; say where to"):
+    with pytest.raises(InputError, match="episodes begin with 0 points, so that there is nowhere to go; train until"):
         evaluate_returns(tmp_path / "run", to="score=0", trust=True)
 
 

@@ -207,8 +207,8 @@ def _scored(atlas: ArchiveAtlas, to: str) -> tuple[list[int], float]:
     rows: list[int] = np.flatnonzero(scores >= least).tolist()
     if not atlas.archive.table["length"][rows].all():
         raise InputError(
-            f"returns to {to!r}: episodes begin with {least:g} points, so that there is no way to go; say where to, for"
-            " example uniform"
+            f"returns to {to!r}: episodes begin with {least:g} points, so that there is nowhere to go; train until"
+            " something is scored, or say where to, for example uniform"
         )
     return [row for row in rows if atlas.milestones.needs_its_score(row)] or rows, least
 
