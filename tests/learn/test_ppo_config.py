@@ -8,7 +8,6 @@ torch = pytest.importorskip("torch")
 
 from goexplore.errors import InputError  # noqa: E402
 from goexplore.learn import PPOConfig  # noqa: E402
-from goexplore.robustification import RobustifyConfig  # noqa: E402
 from tests.learn.test_learn import FLAT, collected, learner  # noqa: E402
 
 
@@ -33,8 +32,3 @@ def test_an_update_discounts_as_much_as_is_due_by_then(config, done):
     here = learnt(gamma=0.5, **config)
     assert torch.equal(here, learnt(gamma=config.get("final_gamma", 0.5)))
     assert not torch.equal(here, learnt(gamma=0.7))
-
-
-def test_robustification_scales_rewards_by_one_discount_factor():
-    with pytest.raises(InputError, match=r"ppo\.final_gamma 0\.9: expected None here"):
-        RobustifyConfig(ppo=PPOConfig(final_gamma=0.9))

@@ -82,10 +82,8 @@ class PPOConfig:
             raise InputError(f"average_over {self.average_over!r}: expected 'all' or 'own'")
         if not 0 <= self.gamma <= 1 or not 0 <= self.gae_lambda <= 1:
             raise InputError(f"gamma {self.gamma}, gae_lambda {self.gae_lambda}: expected 0 to 1")
-        if self.final_gamma is not None and not (self.gamma < 1 and 0 <= self.final_gamma < 1):
-            raise InputError(
-                f"gamma {self.gamma}, final_gamma {self.final_gamma}: expected both below 1, and at least 0"
-            )
+        if self.final_gamma is not None and not max(self.gamma, self.final_gamma) < 1:
+            raise InputError(f"gamma {self.gamma}, final_gamma {self.final_gamma}: expected both below 1")
 
     def at(self, done: float) -> tuple[float, float]:
         """Learning rate and entropy coefficient when a share of the training is done."""

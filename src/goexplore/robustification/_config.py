@@ -180,10 +180,6 @@ class RobustifyConfig:
     def __post_init__(self) -> None:
         if self.actors < 1 or self.imitators < 0:
             raise InputError(f"actors {self.actors}, imitators {self.imitators}: expected at least 1, and at least 0")
-        if self.ppo.final_gamma is not None:
-            raise InputError(
-                f"ppo.final_gamma {self.ppo.final_gamma}: expected None here, as one factor scales all rewards"
-            )
         if (self.stop_success is not None and not 0 <= self.stop_success < 1) or self.stop_iterations < 1:
             raise InputError(
                 f"stop_success {self.stop_success}, stop_iterations {self.stop_iterations}: expected 0 to 1, and at"
