@@ -45,9 +45,6 @@ class PPOConfig:
     gamma: float = 0.999
     """Discount factor of one agent step. Paper: 0.999 on Atari, 0.99 on robotics. Lower for short tasks: rewards
     beyond 1 / (1 - gamma) steps hardly count."""
-    final_gamma: float | None = None
-    """What it moves to over the training, 1 - gamma by the same factor in each part of it. None: it stays. Rewards soon
-    are easier to learn from; later it pays to wait rather than to risk what is ahead. Paper: not mentioned."""
     gae_lambda: float = 0.95
     """Paper: 0.95."""
     clip: float = 0.1
@@ -82,8 +79,6 @@ class PPOConfig:
             raise InputError(f"average_over {self.average_over!r}: expected 'all' or 'own'")
         if not 0 <= self.gamma <= 1 or not 0 <= self.gae_lambda <= 1:
             raise InputError(f"gamma {self.gamma}, gae_lambda {self.gae_lambda}: expected 0 to 1")
-        if self.final_gamma is not None and not max(self.gamma, self.final_gamma) < 1:
-            raise InputError(f"gamma {self.gamma}, final_gamma {self.final_gamma}: expected both below 1")
 
     def at(self, done: float) -> tuple[float, float]:
         """Learning rate and entropy coefficient when a share of the training is done."""
@@ -92,13 +87,6 @@ class PPOConfig:
             _between(self.learning_rate, self.final_learning_rate, done),
             _between(self.entropy_coefficient, self.final_entropy_coefficient, done),
         )
-
-    def gamma_at(self, done: float) -> float:
-        """The discount factor when a share of the training is done."""
-        if self.final_gamma is None:
-            return self.gamma
-        done = min(1.0, max(0.0, done))
-        return 1.0 - math.pow(1.0 - self.gamma, 1.0 - done) * math.pow(1.0 - self.final_gamma, done)
 
 
 class DivergedError(GoExploreError):
@@ -146,7 +134,7 @@ class Learner:
         """
         learning_rate, entropy_coefficient = self.config.at(done)
         self._set(learning_rate)
-        batch = self._batch(rollout, self.config.gamma_at(done))
+        batch = self._batch(rollout)
         watched: list[dict[str, float]] = []
         for _ in range(self.config.epochs):
             for part in self._parts(batch):
@@ -162,7 +150,7 @@ class Learner:
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate
 
-    def _batch(self, rollout: Rollout, gamma: float) -> dict[str, Tensor]:
+    def _batch(self, rollout: Rollout) -> dict[str, Tensor]:
         """Everything that losses need; zeros for the context, which has no advantages."""
         context, config = rollout.context, self.config
         values = torch.cat([rollout.values[context:], rollout.last_values[None]]).numpy()
@@ -171,7 +159,7 @@ class Learner:
             values,
             rollout.ends[context:].numpy(),
             rollout.cuts[context:].numpy(),
-            gamma=gamma,
+            gamma=config.gamma,
             gae_lambda=config.gae_lambda,
         )
         advantage = torch.zeros_like(rollout.values)

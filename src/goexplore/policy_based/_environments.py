@@ -63,7 +63,6 @@ class GoalEnvironments:
         *rngs, self._rng = [np.random.default_rng(each) for each in seeds.spawn(len(plays) + 1)]
         self._atlas, self._config = atlas, config
         self._episodes, self._rank = 0, rank
-        self._gamma = config.ppo.gamma
         self.players = [
             GoalPlayer(number, play, cells(), atlas, config, rng=rng, name_episode=self._name_episode)
             for number, (play, rng) in enumerate(zip(plays, rngs, strict=True))
@@ -139,13 +138,8 @@ class GoalEnvironments:
             taken += stretches
         return taken
 
-    def follow(self, *, gamma: float) -> None:
-        """The archive was updated: forgets what no trajectory needs, and draws lessons where there were none.
-
-        Args:
-            gamma: discount factor of lessons from now on.
-        """
-        self._gamma = gamma
+    def follow(self) -> None:
+        """The archive was updated: forgets what no trajectory needs, and draws lessons where there were none."""
         under_way = {player.stretches[-1].episode for player in self.players}
         self.sights.keep_only(under_way | set(self._atlas.episodes().tolist()))
         for player in self.players:
@@ -161,7 +155,7 @@ class GoalEnvironments:
             self._atlas,
             self.sights,
             self._config.rules,
-            gamma=self._gamma,
+            gamma=self._config.ppo.gamma,
             shape=self._seen_spaces.observation_shape,
             dtype=self._seen_spaces.observation_dtype,
             rng=self._rng,
@@ -181,7 +175,6 @@ class GoalEnvironments:
         values = {
             "players": [values for values, _ in players],
             "episodes": self._episodes,
-            "gamma": self._gamma,
             "rng": self._rng.bit_generator.state,
             "first": self.first.tolist(),
             "lessons": [
@@ -208,7 +201,6 @@ class GoalEnvironments:
         for player, each, game in zip(self.players, values["players"], games, strict=True):
             player.restore(each, game)
         self._episodes, self._rng.bit_generator.state = values["episodes"], values["rng"]
-        self._gamma = values["gamma"]
         for index, (imitator, lesson) in enumerate(zip(self._imitators, values["lessons"], strict=True)):
             imitator.lesson = None
             if lesson is not None:

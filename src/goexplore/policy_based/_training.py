@@ -88,7 +88,7 @@ class PolicyTraining:
         self.iteration += 1
         parts = self._ranks.gather(self._environments.take())
         self._found += self.atlas.learn(parts, iteration=self.iteration)
-        self._environments.follow(gamma=self._config.ppo.gamma_at(done))
+        self._environments.follow()
         episodes = [each for part in self._ranks.gather(self._environments.scores()) for each in part]
         self._recent += episodes
         return self._progress(len(episodes), terms)
