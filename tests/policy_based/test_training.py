@@ -248,8 +248,8 @@ def test_a_run_of_two_ranks_can_be_stopped_and_gone_on_with(tmp_path):
         evaluate_returns(tmp_path / "run", to="score=0", trust=True)
 
 
-def test_a_return_to_points_counts_those_who_come_without_them(tmp_path):
-    """Points that are scored on the way are asked for behind the place that pays them."""
+def test_a_return_to_points_goes_on_behind_the_place_that_pays_them(tmp_path):
+    """Whoever is in that place may have been there before without them."""
     toll = CORRIDOR.replace("Corridor", "Toll")
     explore_with_policy(toll, out=tmp_path / "run", steps=2_560, cells=PLACES, config=small(), ranks=1, progress=False)
     with patch.object(ActorCritic, "_distribution", lambda self, outputs: _always(outputs, 1)):
