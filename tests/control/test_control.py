@@ -120,6 +120,7 @@ def test_beside_a_policy_that_returns_it_has_the_same_network_view_and_batch(env
     assert steps == ours.episode_steps, "doing nothing, as long as episodes of the policy may be"
     assert made.actors * made.ppo.steps == (ours.actors + ours.imitators) * ours.ppo.steps
     assert made.ppo.imitation_coefficient == made.bonus == 0
+    assert (made.ppo.value_coefficient, made.ppo.entropy_coefficient) == (0.25, 0.01), "usual for PPO without goals"
     assert made.rewards == rewards
 
 

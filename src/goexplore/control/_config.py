@@ -19,6 +19,8 @@ METHODS = ("ppo", "count")
 BESIDE = ("robustify", "policy")
 ENTROPY_WITHOUT_GOALS = 0.01
 """Usual for PPO, which explores by nothing else; what is told goals needs less."""
+VALUES_WITHOUT_GOALS = 0.25
+"""Usual coefficient of the value loss; what is rewarded for goals has larger returns, and may need less."""
 FRAME_SKIP = 4
 """Raw frames of a step on Atari."""
 ROBOT_VIEW = PlainView(max_steps=300)
@@ -134,6 +136,7 @@ def _beside_policy(preset: PolicyConfig, cells: str | None, *, bonus: bool) -> C
         ppo=replace(
             preset.ppo,
             imitation_coefficient=0.0,
+            value_coefficient=VALUES_WITHOUT_GOALS,
             entropy_coefficient=ENTROPY_WITHOUT_GOALS,
             final_entropy_coefficient=None,
         ),
