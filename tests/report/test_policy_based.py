@@ -63,3 +63,13 @@ def test_a_run_without_metrics_is_named_and_left_out(tmp_path):
     result = write_report([empty, returning_run(tmp_path / "run")], out=tmp_path / "report")
     assert result.runs == 1
     assert any("empty" in warning and "no metrics yet" in warning for warning in result.warnings)
+
+
+def test_a_test_that_cannot_be_read_is_named_and_the_others_are_shown(tmp_path):
+    run = returning_run(tmp_path / "run")
+    good = run / "evaluations" / "returns-x-1-y-0.json"
+    old = {name: value for name, value in json.loads(good.read_text()).items() if name != "scored"}
+    (run / "evaluations" / "returns-best.json").write_text(json.dumps(old))
+    result = write_report([run], out=tmp_path / "report")
+    assert "to x=1,y=0, 100 episodes" in result.page.read_text()
+    assert any("returns-best.json is left out: it says nothing of 'scored'" in each for each in result.warnings)

@@ -69,10 +69,10 @@ def is_policy_based(path: Path) -> bool:
 
 def read_policy_based(paths: Sequence[Path], *, warn: Warn) -> list[PolicyBasedRun]:
     """Reads runs; whatever cannot be read is named in a warning and left out."""
-    return read_each(paths, _read, warn=warn)
+    return read_each(paths, lambda path: _read(path, warn=warn), warn=warn)
 
 
-def _read(path: Path) -> PolicyBasedRun:
+def _read(path: Path, *, warn: Warn) -> PolicyBasedRun:
     config, kept = read_json(path / "config.json"), metric_lines(path)
     return PolicyBasedRun(
         path=path,
@@ -83,30 +83,22 @@ def _read(path: Path) -> PolicyBasedRun:
         steps=np.array([line["steps"] for line in kept], np.int64),
         hours=numbers_of(kept, "seconds") / 3600,
         numbers={name: numbers_of(kept, name) for name in NUMBERS},
-        tests=_tests(path),
+        tests=read_each(sorted(path.glob("evaluations/returns-*.json")), _test, warn=warn),
     )
 
 
-def _tests(path: Path) -> list[ReturnTest]:
-    tests = []
-    for file in sorted(path.glob("evaluations/returns-*.json")):
-        try:
-            saved = read_json(file)
-            low, high = saved["arrived_interval"]
-            tests.append(
-                ReturnTest(
-                    to=str(saved["to"]),
-                    episodes=int(saved["episodes"]),
-                    temperature=float(saved["temperature"]),
-                    arrived=float(saved["arrived"]),
-                    interval=(float(low), float(high)),
-                    scored=None if saved["scored"] is None else float(saved["scored"]),
-                    score=float(saved["score"]),
-                )
-            )
-        except (InputError, KeyError, TypeError, ValueError):
-            continue
-    return tests
+def _test(file: Path) -> ReturnTest:
+    saved = read_json(file)
+    low, high = saved["arrived_interval"]
+    return ReturnTest(
+        to=str(saved["to"]),
+        episodes=int(saved["episodes"]),
+        temperature=float(saved["temperature"]),
+        arrived=float(saved["arrived"]),
+        interval=(float(low), float(high)),
+        scored=None if saved["scored"] is None else float(saved["scored"]),
+        score=float(saved["score"]),
+    )
 
 
 def draw_policy_based(figures: Figures, run: PolicyBasedRun, name: str) -> Drawn:

@@ -208,7 +208,9 @@ def read_each(paths: Sequence[Path], read: Callable[[Path], Read], *, warn: Warn
     for path in paths:
         try:
             found.append(read(path))
-        except (InputError, KeyError, TypeError, ValueError) as error:
+        except KeyError as error:
+            warn(f"{path} is left out: it says nothing of {error}")
+        except (InputError, TypeError, ValueError) as error:
             warn(f"{path} is left out: {error}")
     return found
 

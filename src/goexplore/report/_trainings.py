@@ -86,11 +86,11 @@ def is_training(path: Path) -> bool:
 
 def read_trainings(paths: Sequence[Path], *, warn: Warn) -> list[TrainingRun]:
     """Reads trainings; whatever cannot be read is named in a warning and left out."""
-    return read_each(paths, read_training, warn=warn)
+    return read_each(paths, lambda path: read_training(path, warn=warn), warn=warn)
 
 
-def read_training(path: Path) -> TrainingRun:
-    """Reads one.
+def read_training(path: Path, *, warn: Warn) -> TrainingRun:
+    """Reads one; tests that cannot be read are named in warnings.
 
     Raises:
         InputError: it has no metrics yet.
@@ -117,7 +117,7 @@ def read_training(path: Path) -> TrainingRun:
         success=column("success"),
         cells=column("cells"),
         episodes_with=counted(kept, "episodes_with_"),
-        tests=_tests(path),
+        tests=read_each(sorted(path.glob("evaluations/*.json")), _test, warn=warn),
     )
 
 
@@ -152,26 +152,19 @@ def _env(path: Path, config: dict[str, Any]) -> dict[str, Any]:
     return dict(read_json(policies[-1])["env"]) if policies else {"id": "unknown"}
 
 
-def _tests(path: Path) -> list[Test]:
-    tests = []
-    for file in sorted(path.glob("evaluations/*.json")):
-        try:
-            saved = read_json(file)
-            tests.append(
-                Test(
-                    policy=Path(saved["policy"]).stem,
-                    episodes=int(saved["episodes"]),
-                    temperature=float(saved["temperature"]),
-                    mean=float(saved["mean"]),
-                    interval=(float(saved["interval"][0]), float(saved["interval"][1])),
-                    median=float(saved["median"]),
-                    first_life_mean=float(saved["first_life_mean"]),
-                    reached=_reached(saved),
-                )
-            )
-        except (InputError, KeyError, TypeError, ValueError):
-            continue
-    return tests
+def _test(file: Path) -> Test:
+    saved = read_json(file)
+    low, high = saved["interval"]
+    return Test(
+        policy=Path(saved["policy"]).stem,
+        episodes=int(saved["episodes"]),
+        temperature=float(saved["temperature"]),
+        mean=float(saved["mean"]),
+        interval=(float(low), float(high)),
+        median=float(saved["median"]),
+        first_life_mean=float(saved["first_life_mean"]),
+        reached=_reached(saved),
+    )
 
 
 def _reached(saved: dict[str, Any]) -> tuple[str, ...]:
