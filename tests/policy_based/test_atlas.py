@@ -21,6 +21,7 @@ from goexplore.policy_based import (
     draw_lesson,
     followed,
 )
+from goexplore.policy_based._returns import _wanted_cell
 from tests.policy_based.corridor import Places
 
 SPACES = Spaces(observation_shape=(3,), observation_dtype="float32", choices=4)
@@ -367,4 +368,23 @@ def test_returns_are_counted_for_each_cell():
     rates = made.reliability.rates(3)
     assert rates[1] == pytest.approx(0.98 / 1.98)
     assert np.isnan(rates[2])
+    assert made.reliability.records(3) == pytest.approx([0.0, 0.98 / 3.98, 0.0])
     assert made.archive.table["chosen"].tolist() == [0, 2, 0]
+
+
+def test_of_several_cells_the_one_returned_to_most_reliably_is_tested():
+    """One success of one says less than nine of ten; where nothing is known the nearest is taken."""
+    made = atlas()
+    made.learn([[stretch([1, 2, 3, 4], score=5.0)]], iteration=1)
+
+    def wanted(to):
+        row, least = _wanted_cell(made, CELLS, to)
+        return made.archive.keys[row], least
+
+    assert wanted("best") == (key(1), 5.0)
+    noted = stretch([1])
+    noted.returns = [Return(key(2), True), *(Return(key(3), arrived) for arrived in [False] + [True] * 9)]
+    made.learn([[noted]], iteration=2)
+    assert wanted("best") == (key(3), 5.0)
+    assert wanted("score=2") == (key(3), 2.0)
+    assert wanted("at=2") == (key(2), None)

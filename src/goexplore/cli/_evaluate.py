@@ -53,8 +53,9 @@ class Evaluate:
     video: Path | None = None
     """Film an episode with the median score, or the return that scores most: an .mp4 or .gif."""
     returns_to: str = "best"
-    """Of a run of policy-based Go-Explore: return to the cell with the highest score (best), to the nearest with at
-    least some score (score=400), to cells drawn evenly (uniform), or to one by its attributes, as in x=3,y=0."""
+    """Of a run of policy-based Go-Explore: return to the cell with the highest score (best), to one with at least
+    some score (score=400), to cells drawn evenly (uniform), or to one by its attributes, as in x=3,y=0. Of several, to
+    the one that was reached most reliably in the training."""
     blind: bool = False
     """Replay demonstrations blindly instead, under the same noise: what a policy has to be better than."""
     noise: tuple[str, ...] = ()

@@ -74,6 +74,12 @@ class Reliability:
         rates: NDArray[np.float64] = np.divide(arrived, tried, out=np.full(rows, np.nan), where=tried > 0)
         return rates
 
+    def records(self, rows: int) -> NDArray[np.float64]:
+        """The same as if two more returns had failed, so that a single success says little; 0 where there were none."""
+        self._reach(rows - 1)
+        records: NDArray[np.float64] = self._table["arrived"][:rows] / (self._table["tried"][:rows] + 2.0)
+        return records
+
     def note_return(self, row: int, *, arrived: bool) -> None:
         """A return to a cell is over."""
         self._reach(row)

@@ -39,8 +39,8 @@ class ReturnsEvaluation:
 
     run: str
     to: str
-    """best: the cell with the highest score. score=400: the nearest with at least that. uniform: cells drawn evenly
-    from the archive. Else what was asked for."""
+    """best: the cell with the highest score. score=400: one with at least that. uniform: cells drawn evenly from the
+    archive. Else what was asked for."""
     cell: dict[str, Any] | None
     """What the cell is, if it is one."""
     archive_score: float | None
@@ -89,7 +89,8 @@ def evaluate_returns(
         episodes: how many.
         to: "best": to the cell with the highest score. "score=400": to one with at least that score. "uniform": to
             cells drawn evenly from the archive. Or a cell by its attributes, as in "x=3,y=0". Of several, the one
-            reached in the fewest steps.
+            that returns of the training reached most reliably, as the nearest may have been entered once, by luck; of
+            those alike the one reached in the fewest steps.
         seed: of the episodes.
         temperature: 1 plays as trained; lower is surer of itself, until a goal is overdue; 0 always takes the likeliest
             action.
@@ -188,7 +189,8 @@ def _wanted_cell(atlas: ArchiveAtlas, cells: GoalCells, to: str) -> tuple[int | 
         found, least = _scored(atlas, to)
     else:
         found, least = _described(atlas, cells, to), None
-    return min(found, key=lambda row: int(atlas.archive.table["length"][row])), least
+    records, lengths = atlas.reliability.records(len(atlas)), atlas.archive.table["length"]
+    return min(found, key=lambda row: (-float(records[row]), int(lengths[row]))), least
 
 
 def _scored(atlas: ArchiveAtlas, to: str) -> tuple[list[int], float]:
