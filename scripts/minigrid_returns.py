@@ -71,7 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/rooms"))
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, default=750_000)
+    parser.add_argument("--steps", type=int, default=1_500_000)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--ranks", type=int)
     parser.add_argument("--plain-ppo", action="store_true")

@@ -387,4 +387,4 @@ def test_of_several_cells_the_one_returned_to_most_reliably_is_tested():
     made.learn([[noted]], iteration=2)
     assert wanted("best") == (key(3), 5.0)
     assert wanted("score=2") == (key(3), 2.0)
-    assert wanted("at=2") == (key(2), None)
+    assert wanted("at=2") == (key(2), None), "there is but one"

@@ -32,7 +32,10 @@ def test_trainings_have_their_own_section_and_never_share_a_table_with_searches(
         "reached_in_first_life": {"20": 0.75},
     }
     (run / "evaluations" / "some.json").write_text(json.dumps(tested))
+    for name, wrong in (("older", {"mean": None}), ("stranger", {"reached": []})):
+        (run / "evaluations" / f"{name}.json").write_text(json.dumps(tested | wrong))
     result = write_report([run], out=tmp_path / "report")
+    assert [each.split("/")[-1].split(" is left out")[0] for each in result.warnings] == ["older.json", "stranger.json"]
     page = result.page.read_text()
     assert (result.runs, result.games, result.figures) == (1, 1, ["training-ale-freeway-v5"])
     assert "Policies" in page

@@ -55,7 +55,7 @@ class Evaluate:
     returns_to: str = "best"
     """Of a run of policy-based Go-Explore: return to the cell with the highest score (best), to one with at least
     some score (score=400), to cells drawn evenly (uniform), or to one by its attributes, as in x=3,y=0. Of several, to
-    the one that was reached most reliably in the training."""
+    the one with the best record in the training's returns."""
     blind: bool = False
     """Replay demonstrations blindly instead, under the same noise: what a policy has to be better than."""
     noise: tuple[str, ...] = ()

@@ -75,7 +75,10 @@ class Reliability:
         return rates
 
     def records(self, rows: int) -> NDArray[np.float64]:
-        """The same as if two more returns had failed, so that a single success says little; 0 where there were none."""
+        """Share of returns to each of the first rows that arrived, with two failures more than there were.
+
+        A single success says little so. 0 where there were none.
+        """
         self._reach(rows - 1)
         records: NDArray[np.float64] = self._table["arrived"][:rows] / (self._table["tried"][:rows] + 2.0)
         return records

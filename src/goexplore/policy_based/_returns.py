@@ -89,8 +89,8 @@ def evaluate_returns(
         episodes: how many.
         to: "best": to the cell with the highest score. "score=400": to one with at least that score. "uniform": to
             cells drawn evenly from the archive. Or a cell by its attributes, as in "x=3,y=0". Of several, the one
-            that returns of the training reached most reliably, as the nearest may have been entered once, by luck; of
-            those alike the one reached in the fewest steps.
+            with the best record in the training's returns, as the nearest may have been entered once, by luck; of those
+            alike the one reached in the fewest steps.
         seed: of the episodes.
         temperature: 1 plays as trained; lower is surer of itself, until a goal is overdue; 0 always takes the likeliest
             action.

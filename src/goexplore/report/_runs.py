@@ -210,7 +210,7 @@ def read_each(paths: Sequence[Path], read: Callable[[Path], Read], *, warn: Warn
             found.append(read(path))
         except KeyError as error:
             warn(f"{path} is left out: it says nothing of {error}")
-        except (InputError, TypeError, ValueError) as error:
+        except (AttributeError, InputError, TypeError, ValueError) as error:
             warn(f"{path} is left out: {error}")
     return found
 
